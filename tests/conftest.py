@@ -15,7 +15,7 @@ from hypothesis import settings
 from numba.core import event
 
 from linsep.validation import inputs
-from tests.schedule import is_compiled, part_of, place_of
+from tests.schedule import is_left_out, part_of, place_of
 
 settings.register_profile("explore", deadline=None)
 settings.register_profile("linsep", deadline=None, derandomize=True, max_examples=40)
@@ -27,6 +27,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where the run is in 
     signal.signal(signal.SIGINT, signal.default_int_handler)
 COSTS = []
 """The processor time of each process, and its share for compiling, in seconds."""
+LIMIT = 2
+"""A run fails if it takes more processor time than so many goals."""
 
 
 class Compiler(event.Listener):
@@ -54,13 +56,14 @@ event.register("numba:compile", COMPILER)
 
 def pytest_addoption(parser):
     """Add the options of `scripts/test`."""
-    parser.addoption("--processor-goal", type=float, metavar="SECONDS", help="Report a run that takes more. It passes.")
-    parser.addoption("--quick", action="store_true", help="Omit slow tests, and contracts of compiled code.")
+    about = f"Report a run that takes more processor time, and fail one that takes {LIMIT} times as much."
+    parser.addoption("--processor-goal", type=float, metavar="SECONDS", help=about)
+    parser.addoption("--quick", action="store_true", help="Omit slow tests, and most contracts.")
 
 
 def pytest_configure(config):
     """Collect the costs of the processes that share the tests (`pytest -n 2`), if any; close figures after tests."""
-    config.addinivalue_line("markers", "slow: takes a second or more; omitted by scripts/test --quick")
+    config.addinivalue_line("markers", "slow: all cases take a second or more; omitted by scripts/test --quick")
     if config.getoption("quick"):
         settings.load_profile("quick")
     config.pluginmanager.register(Figures())
@@ -82,9 +85,9 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Begin with the parts that take long; omit slow tests and contracts of compiled code from a quick run."""
+    """Begin with the parts that take long; omit slow tests and most contracts from a quick run."""
     if config.getoption("quick"):
-        slow = [item for item in items if item.get_closest_marker("slow") or is_compiled(item.nodeid)]
+        slow = [item for item in items if item.get_closest_marker("slow") or is_left_out(item.nodeid)]
         config.hook.pytest_deselected(items=slow)
         kept = set(items).difference(slow)
         items[:] = [item for item in items if item in kept]
@@ -110,22 +113,27 @@ class Processes:
 
 
 def pytest_sessionfinish(session):
-    """Measure the cost of this process; one that shares the tests sends it."""
+    """Measure the cost of this process; one that shares the tests sends it. Fail a run that takes far too long."""
     own, children = sum(os.times()[:2]), sum(os.times()[2:4])
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["cost"] = own + children, COMPILER.seconds
-    else:
-        COSTS.append((own if session.config.getoption("numprocesses", None) else own + children, COMPILER.seconds))
+        return
+    COSTS.append((own if session.config.getoption("numprocesses", None) else own + children, COMPILER.seconds))
+    goal = session.config.getoption("processor_goal")
+    if goal is not None and sum(total for total, _ in COSTS) > LIMIT * goal:
+        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Print what the run cost."""
+    """Print what the run cost, in red if it took more than the goal."""
     total, compiling = map(sum, zip(*COSTS, strict=True))
     line = f"{total:.0f} s of processor time, {compiling:.0f} s of it to compile kernels"
     goal = config.getoption("processor_goal")
-    if goal is not None and total > goal:
+    above = goal is not None and total > goal
+    if above:
         line += f"; ABOVE THE GOAL of {goal:.0f} s"
-    terminalreporter.write_line(line)
+        line += f", and the run FAILS, as it took more than {LIMIT * goal:.0f} s" if total > LIMIT * goal else ""
+    terminalreporter.write_line(line, red=above)
 
 
 @pytest.fixture

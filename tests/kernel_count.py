@@ -1,21 +1,34 @@
 """The kernels that this process has compiled, or loaded from the disk cache."""
 
 import gc
+from functools import cache
+from weakref import WeakSet
 
 from numba.core.dispatcher import Dispatcher
+
+MADE = WeakSet()
+"""The functions that numba has made since this module was loaded."""
+make = Dispatcher.__init__
+
+
+def noting(self, *args, **more):
+    make(self, *args, **more)
+    MADE.add(self)
+
+
+Dispatcher.__init__ = noting
+
+
+@cache
+def _made_before():
+    """The functions that numba made before: a search among all objects, of which there are millions, done once."""
+    return WeakSet(o for o in gc.get_objects() if issubclass(type(o), Dispatcher))
 
 
 def dispatchers():
     """The compiled functions of linsep that Python calls; what they inline has no wrapper for Python."""
-    kinds = _kinds(Dispatcher)
-    found = [o for o in gc.get_objects() if type(o) in kinds]
-    named = [d for d in found if d.py_func.__module__.startswith("linsep.")]
+    named = [d for d in _made_before() | MADE if d.py_func.__module__.startswith("linsep.")]
     return [d for d in named if not d.targetoptions.get("no_cpython_wrapper")]
-
-
-def _kinds(kind):
-    """The class and all that are made of it: to look a type up is faster than to ask whether it is one of them."""
-    return {kind}.union(*map(_kinds, kind.__subclasses__()))
 
 
 def names():

@@ -270,6 +270,7 @@ def test_watching_the_brackets_close():
         assert np.all(upper[1:] <= upper[:-1] + 1e-9 * np.abs(upper[1:])), name
 
 
+@pytest.mark.slow
 def test_all_forms_of_the_data_have_one_certificate():
     forms = (
         X,
@@ -440,6 +441,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 @pytest.mark.parametrize(("name", "classes"), [*((name, 2) for name in RUNS), ("perceptron", 3), ("pairs", 3)])

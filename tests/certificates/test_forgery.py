@@ -174,6 +174,7 @@ def parameters(facts):
     return [p for p in paths if 1 < len(p) <= (2 if p[0] == "data" else 3) and p[-1] not in ("w", "lambda")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKE)
 def test_any_change_breaks_the_seal(name):
     facts, X, y = made(name)
@@ -188,6 +189,7 @@ def test_any_change_of_what_it_calls_itself_is_seen(name):
         assert not any(verify(other, X, y) for other in changes(facts, path)), path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_RUNS)
 def test_any_change_of_the_risk_is_seen(name):
     facts, X, y = made(name)
@@ -195,6 +197,7 @@ def test_any_change_of_the_risk_is_seen(name):
     assert [path for path in paths for other in changes(facts, path) if verify(other, X, y)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKE)
 def test_each_claim_fails_that_is_changed(name):
     facts, X, y = made(name)
@@ -269,6 +272,7 @@ def recomputed(facts, X, y):
     return facts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKE)
 @settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(data=st.data())

@@ -75,6 +75,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [1.0, 0.0])
 @pytest.mark.parametrize("case", CASES)
 def test_no_verdict_is_wrong(case, bias):
@@ -162,6 +163,7 @@ def test_no_verdict_is_wrong_on_random_data(kind, record_property):
     record_property("open", f"{len(left)} of {problems}")
 
 
+@pytest.mark.slow
 def test_no_verdict_is_wrong_for_pairs_of_classes():
     rng = np.random.default_rng(13)
     for _ in range(12):

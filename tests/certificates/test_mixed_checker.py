@@ -181,6 +181,7 @@ def same_counts(clf, cert):
             assert cert.claims[f"{name}: mistakes"] == count >= K * (1 - 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixing", MIXINGS)
 @pytest.mark.parametrize("name", LEARNERS)
 @few
@@ -197,6 +198,7 @@ def test_any_run_on_rows_that_can_be_separated(name, mixing, problem, count, see
     assert not found or cert.number("lemma 2, ratio at most", "run") > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixing", MIXINGS)
 @pytest.mark.parametrize("name", ["perceptron", "p-norm 3.5", "PA-I", "PA-II"])
 @few
@@ -210,6 +212,7 @@ def test_any_run_on_any_rows(name, mixing, problem, count, seed, epochs):
     same_counts(clf, cert)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixing", MIXINGS)
 @pytest.mark.parametrize(
     ("name", "form"),
@@ -409,6 +412,7 @@ def moved(mixes, data):
     return mixes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKE)
 @settings(max_examples=12, phases=PHASES)
 @given(data=st.data())
@@ -457,6 +461,7 @@ def test_mixes_added_to_a_serial_run_hide_no_mistake():
             assert again["claims"]["run: mistakes"] == len(run["rows"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKE)
 def test_each_claim_of_a_mixed_run_must_be_stated_as_it_is(name):
     facts, X, y = made(name)

@@ -21,9 +21,10 @@ from tests.certificates import forger, plain
 from tests.fits import fit
 
 GOLDEN = Path(__file__).parent / "golden"
-some = settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+some = settings(max_examples=40, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", forger.LEARNERS)
 def test_no_forgery_is_believed(name):
     rng = np.random.default_rng(list(forger.LEARNERS).index(name))
@@ -67,6 +68,7 @@ def facts_of(X, updates, epochs):
     return {"version": 2, "data": {"classes": ["a", "b"]}, "problems": {"bias 1": problem}, "runs": {"run": run}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 3, 256])
 @some
 @given(data=st.data())
@@ -149,6 +151,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_could_mislead_is_refused(what):
     facts, X, y = forger.honest("perceptron", np.random.default_rng(1))

@@ -18,6 +18,7 @@ keys = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(keys)
 def test_names_of_problems_are_read_as_they_are_written(key):
     assert ProblemKey.parse(str(key)) == key

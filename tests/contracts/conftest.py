@@ -14,6 +14,8 @@ IN_PYTHON = ["never"]
 OF_USERS = ("test_contracts_batch", "test_contracts_threads", "test_sklearn_checks")
 OF_TESTS = {
     "test_compiled_is_plain_python": COMPILED,  # and the other tier
+    "test_hostile_rows_compiled": COMPILED,
+    "test_hostile_rows_of_variants_compiled": COMPILED,
     "test_scikit_learn": AS_FOR_A_USER,
     "test_scikit_learn_of_a_precomputed_kernel": AS_FOR_A_USER,
     # about compiled code
@@ -28,7 +30,7 @@ OF_TESTS = {
 } | dict.fromkeys(
     [
         "test_a_refused_row_changes_nothing", "test_a_single_row_beyond_float64_changes_nothing",
-        "test_dense_is_csr", "test_hostile_rows", "test_learn_one_is_partial_fit_is_fit",
+        "test_dense_is_csr", "test_learn_one_is_partial_fit_is_fit",
         "test_single_precision_and_long_indices", "test_single_precision_in_many_blocks",
         "test_sums_of_1e305_are_refused", "test_threads_change_no_bit", "test_weights_stay_finite_whatever_is_learned",
     ],

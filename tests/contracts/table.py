@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -65,6 +66,16 @@ def problem(classes=2, reals=False, n=40, p=6, noise=0.1, seed=0):
     y[wrong] = rng.integers(0, classes, wrong.sum())
     y[:classes] = range(classes)
     return X, y
+
+
+@contextmanager
+def named(case):
+    """Name the case of a table in the message of a failure."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"The case: {case}.")
+        raise
 
 
 def mapped(learner):

@@ -11,7 +11,7 @@ from tests import references as ref
 from tests.exact import exact_winnow, fractions
 from tests.problems import epochs, float_rows, integer_rows
 
-few = settings(max_examples=25, deadline=None, derandomize=True)
+few = settings(max_examples=25)
 seeds = st.integers(0, 1000)
 
 

@@ -54,7 +54,7 @@ def check(form, text):
 @example(text=b"1 1")
 @example(text=b"1 |a 1234567")
 @example(text=b"1\t\xe2\x82")
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_bytes_are_rows_or_faults(name, text):
     check(FORMS[name], text)
 
@@ -88,6 +88,6 @@ def check_table(name, text, size):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 @given(text=tables, size=st.integers(1, 40))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_any_bytes_are_a_table_or_an_error(name, text, size):
     check_table(name, text, size)

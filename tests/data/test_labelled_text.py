@@ -59,7 +59,8 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, derandomize=True)
+@pytest.mark.slow
+@settings(max_examples=400)
 @given(data=st.one_of(st.lists(PIECES, max_size=25).map(b"".join), st.binary(max_size=40)), named=st.booleans())
 def test_any_bytes_are_read_as_plain_python_reads_them(data, named):
     rows, texts = check(data + b"\n", named=named)

@@ -175,7 +175,7 @@ entries = st.dictionaries(st.integers(1, 10**6), numbers, max_size=8)
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(rows=st.lists(st.tuples(st.integers(-5, 5), entries), min_size=1, max_size=8), size=st.integers(1, 200))
 def test_what_is_written_is_read(rows, size):
     text = "".join(f"{label} {' '.join(f'{j}:{v!r}' for j, v in sorted(row.items()))}\n" for label, row in rows)
@@ -187,7 +187,7 @@ def test_what_is_written_is_read(rows, size):
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=500)
 @given(text=st.binary(max_size=300) | st.text("0123456789:. -+e#\n\rqid", max_size=300).map(str.encode))
 def test_any_bytes(text):
     """Every line is a row, a fault or nothing; memory stays that of the input."""

@@ -90,14 +90,14 @@ def test_hard_documents_have_the_same_words(text):
     assert tokens(text, "char") == list(re.sub(r"\s\s+", " ", text.lower()))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(text=TEXT)
 def test_any_document_has_the_same_words(text):
     assert tokens(text) == regular(text)
     assert tokens(text, "char") == list(re.sub(r"\s\s+", " ", text.lower()))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(documents=st.lists(st.text(st.sampled_from("aaaaaaaBZ_09@[`{/: \n"), max_size=300), min_size=1, max_size=5))
 def test_words_across_the_blocks_that_are_read_at_once(documents):
     assert [tokens(text) for text in documents] == [regular(text) for text in documents]
@@ -117,7 +117,7 @@ def test_hard_documents_as_scikit_learn_hashes_them(options):
     same(TextHasher(**options).transform(HARD), HashingVectorizer(**options).transform(HARD))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(documents=st.lists(TEXT, min_size=1, max_size=6), options=st.sampled_from(OPTIONS))
 def test_any_documents_as_scikit_learn_hashes_them(documents, options):
     same(TextHasher(**options).transform(documents), HashingVectorizer(**options).transform(documents))
@@ -160,7 +160,8 @@ SCRAPS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@pytest.mark.slow
+@settings(max_examples=500)
 @given(data=st.one_of(st.binary(max_size=12), st.lists(SCRAPS, max_size=5).map(b"".join)), chars=st.booleans())
 def test_what_is_not_utf8_is_found_where_python_finds_it(data, chars):
     try:
@@ -294,7 +295,7 @@ def test_hard_documents_as_scikit_learn_counts_them(options, idf):
     same_but_for_order(TextCounter(idf=idf, **options).fit(HARD[:-5]), theirs, HARD)
 
 
-@settings(max_examples=80, derandomize=True)
+@settings(max_examples=80)
 @given(
     fitted=st.lists(TEXT, max_size=5), documents=st.lists(TEXT, min_size=1, max_size=5),
     options=st.sampled_from(COUNTED), idf=st.booleans(),

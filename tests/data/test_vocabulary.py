@@ -31,7 +31,8 @@ def numbers_of(names, known):
     return [known.setdefault(name, len(known)) for name in names]
 
 
-@settings(max_examples=200, derandomize=True)
+@pytest.mark.slow
+@settings(max_examples=200)
 @given(batches=st.lists(st.lists(LETTERS, max_size=30), max_size=4), gap=st.sampled_from([b"", b" ", b"abc"]))
 def test_names_are_numbered_as_a_dict_numbers_them(batches, gap):
     vocabulary, known = Vocabulary(), {}

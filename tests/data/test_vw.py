@@ -291,7 +291,7 @@ def lines(draw):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(lines(), max_size=5), st.sampled_from([3, 18, 31]), st.sampled_from(["\n", "\r\n"]))
 def test_rows_are_those_of_plain_python(written, bits, end):
     rows = rows_of("".join(line + end for line in written), bits=bits)
@@ -302,7 +302,7 @@ def test_rows_are_those_of_plain_python(written, bits, end):
     assert entries_of(rows) == [row for _, _, row in expected]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.floats(-1e30, 1e30), max_size=20))
 def test_float32(numbers):
     line = "1 | " + " ".join(f"{k % 7}:{value!r}" for k, value in enumerate(numbers))
@@ -310,7 +310,7 @@ def test_float32(numbers):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(st.one_of(st.binary(), st.text("01 .e-+|:'ax\t\r\n\0").map(str.encode)))
 @example(b"1 |a aaaaaaaaa\xff:1")
 def test_any_bytes_are_rows_or_faults(data):
@@ -343,7 +343,7 @@ def spelled(line):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(lines(), max_size=5), st.sampled_from([1, 18]))
 def test_names_are_those_of_plain_python(written, bits):
     text = "".join(line + "\r\n" for line in written)

@@ -245,7 +245,7 @@ line = st.lists(st.tuples(st.sampled_from(["", "a", "b", "7"]), st.lists(some, m
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(written=st.lists(line, min_size=1, max_size=8), size=st.integers(1, 100), n_jobs=st.sampled_from([1, 2]))
 def test_any_names_in_any_blocks(written, size, n_jobs):
     text = "".join("1 " + "".join(f"|{space} {' '.join(names)} " for space, names in line) + "\n" for line in written)

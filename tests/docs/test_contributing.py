@@ -104,7 +104,8 @@ def tested(copy):
     names = [word for name, kind, _ in RECIPES.values() for word in (name, kind)]
     new = [file for _, _, steps in RECIPES.values() for file, _ in steps[:2]]
     chosen = " or ".join([*names, "those_of_the_table", *(file.rpartition("/")[2] for file in new)])
-    return run(copy, "-m", "pytest", "-p", "no:cacheprovider", "-v", *TESTS, *new, "-k", chosen).splitlines()
+    quickly = "-p", "no:cacheprovider", "--assert=plain"
+    return run(copy, "-m", "pytest", *quickly, "-v", *TESTS, *new, "-k", chosen).splitlines()
 
 
 @each

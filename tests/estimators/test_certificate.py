@@ -80,7 +80,7 @@ def test_the_perceptron_by_class_and_in_pairs(name):
     agrees_with_a_replay(clf.certificate(X, y), "run of pairs", paired(clf, X, y))
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12)
 @given(
     problem=integer_rows() | scattered_rows(), shuffle=st.sampled_from([True, "once", False]),
     beta=st.sampled_from([0.0, 1.0, 3.0]), epochs=st.integers(1, 4),

@@ -16,7 +16,7 @@ from tests.mixing_references import orders
 from tests.problems import KINDS, float_rows, integer_rows
 
 NAMES = np.array(["ant", "bee", "cat"])
-few = settings(max_examples=4, deadline=None, derandomize=True)
+few = settings(max_examples=4)
 kinds = st.sampled_from(list(KINDS))
 seeds = st.integers(0, 1000)
 betas = st.sampled_from([0.0, 1.0, 0.5])

@@ -17,7 +17,7 @@ from tests.mixing_references import mixed, replay
 from tests.problems import integer_rows, separable
 from tests.references import online, romma, softmax
 
-some = settings(max_examples=8, deadline=None, derandomize=True)
+some = settings(max_examples=8)
 mixings = pytest.mark.parametrize("mixing", MIXINGS)
 counts = st.integers(2, 9)
 ROUNDING = 1 + 1e-12

@@ -14,7 +14,7 @@ from tests.fits import close, fit, weights
 from tests.mixing_references import replay
 from tests.problems import separable
 
-some = settings(max_examples=12, deadline=None, derandomize=True)
+some = settings(max_examples=12)
 mixings = pytest.mark.parametrize("mixing", MIXINGS)
 
 

@@ -265,7 +265,7 @@ def test_untrained_learners_are_refused():
     assert isinstance(Perceptron().densify(), Perceptron)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(st.data())
 def test_places_are_those_of_a_plain_table(data):
     features = data.draw(st.sampled_from([1, 2, 63, 64, 65, 128, 1000]))

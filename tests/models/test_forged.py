@@ -90,7 +90,7 @@ def use(path):
     return True
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_anything_else_in_a_description_is_refused_or_harmless(files, data):
     path, held = files
@@ -99,7 +99,7 @@ def test_anything_else_in_a_description_is_refused_or_harmless(files, data):
     use(forged(path, changed(about, way, data.draw(st.sampled_from(VALUES))), arrays))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_other_array_is_refused_or_harmless(files, data):
     path, held = files

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -17,7 +17,6 @@ from linsep.models.named_weights import export_csv, export_json, named_weights
 from linsep.transforms import Bias, Polynomial
 from tests.contracts.table import build, every_learner, problem, quiet
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 HOSTILE = [
     "",
     " ",
@@ -94,7 +93,6 @@ def with_weights(weights):
 
 
 @pytest.mark.slow
-@some
 @given(
     names=st.lists(st.text(st.characters(exclude_categories=())), min_size=1, max_size=8, unique=True),
     data=st.data(),

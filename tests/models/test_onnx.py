@@ -33,7 +33,7 @@ from tests.contracts.table import ONLINE, build, every_learner, is_exact, proble
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
-some = settings(max_examples=25, deadline=None, derandomize=True)
+some = settings(max_examples=25)
 machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "joint"), (4, "ovr"), (4, "joint")])
 LABELS = {
     "integers": np.array([-7, 0, 3, 2**40]),

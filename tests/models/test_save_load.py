@@ -1,6 +1,7 @@
 """Model files: what is saved is what is loaded, training goes on as if nothing had been, and no file is trusted."""
 
 import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -31,7 +32,7 @@ from linsep.cli.app import app
 from linsep.models import archive
 from linsep.models.save_load import opened
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
-from tests.contracts.table import WEIGHTED, bits, build, every_learner, problem, quiet, state, trace
+from tests.contracts.table import ONLINE, WEIGHTED, bits, build, every_learner, problem, quiet, state, trace
 from tests.models.golden.make import EARLIER, MODELS, readouts
 from tests.rules import Keep
 
@@ -56,24 +57,27 @@ def again(model, path, **more):
     return load(path, **more)
 
 
-@every_learner
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("shuffle", [True, "once", False])
-def test_training_goes_on_as_in_one_run(name, way, shuffle, path):
+LOGGED = ("voted-perceptron", "no log")
+"""A learner whose predictions need the log."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "way"), [pair for pair in itertools.product(ONLINE, WAYS) if pair != LOGGED])
+def test_training_goes_on_as_in_one_run(name, way, path):
     how = dict(WAYS[way])
-    if name == "voted-perceptron" and way == "no log":
-        return  # its answers are told by the log
     if way == "weighted" and name not in WEIGHTED:
         how = {"class_weight": {0: 1.0, 1: 1.0}}
     X, y = problem(how.pop("classes", 2))
-    first = quiet(build(name, shuffle=shuffle, max_iter=2, warm_start=True, **how).fit, X, y)
-    before = state(first)
-    second = again(first, path)
-    assert state(first) == before == state(second)
-    assert bits(second.decision_function(X)) == bits(first.decision_function(X))
-    quiet(second.fit, X, y)
-    at_once = quiet(build(name, shuffle=shuffle, max_iter=4, **how).fit, X, y)
-    assert trace(second) == trace(at_once) if how.get("log", True) else bits(second.coef_) == bits(at_once.coef_)
+    for shuffle in (True, "once", False):
+        first = quiet(build(name, shuffle=shuffle, max_iter=2, warm_start=True, **how).fit, X, y)
+        before = state(first)
+        second = again(first, path)
+        assert state(first) == before == state(second), shuffle
+        assert bits(second.decision_function(X)) == bits(first.decision_function(X)), shuffle
+        quiet(second.fit, X, y)
+        at_once = quiet(build(name, shuffle=shuffle, max_iter=4, **how).fit, X, y)
+        left = trace if how.get("log", True) else lambda learner: bits(learner.coef_)
+        assert left(second) == left(at_once), shuffle
 
 
 @every_learner
@@ -91,9 +95,8 @@ def test_streams_go_on_as_in_one_run(name, classes, multi_class, path):
 
 @every_learner
 def test_single_rows_go_on_with_their_names(name, path):
-    if name == "p-norm-perceptron":
-        return  # its p depends on the number of features, which names leave open
-    first = build(name)
+    """The default p depends on the number of features, which names leave open."""
+    first = build(name, **({"p": 3.0} if name == "p-norm-perceptron" else {}))
     rows = [({"a": 1.0}, "x"), ({"b": 2.0, "a": -1.0}, "y"), ({"c": 0.5}, "z"), ({"a": 1.0, "d": 1.0}, "x")]
     for row in rows:
         first.learn_one(*row)

@@ -305,7 +305,7 @@ def test_a_file_that_is_not_forged_is_used(files, name):
     assert use(forged(path, about, arrays))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_anything_else_in_a_description_is_refused_or_harmless(files, data):
     path, held = files
@@ -315,7 +315,7 @@ def test_anything_else_in_a_description_is_refused_or_harmless(files, data):
     use(forged(path, changed(about, way, data.draw(st.sampled_from(VALUES))), arrays))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_other_array_is_refused_or_harmless(files, data):
     path, held = files
@@ -326,7 +326,7 @@ def test_any_other_array_is_refused_or_harmless(files, data):
     use(forged(path, about, {**arrays, name: other}))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_other_number_in_an_array_is_refused_or_harmless(files, data):
     path, held = files

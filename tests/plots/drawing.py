@@ -35,7 +35,7 @@ def svg(ax):
 
 def overlapping_ticks(ax):
     """Pairs of labels along the x axis that touch each other."""
-    ax.figure.savefig(io.BytesIO())
+    ax.figure.draw_without_rendering()
     low, high = ax.get_xlim()
     labels = [(tick.label1.get_window_extent(), tick.label1.get_text()) for tick in ax.xaxis.get_major_ticks()
               if low <= tick.get_loc() <= high and tick.label1.get_text()]  # fmt: skip
@@ -45,6 +45,6 @@ def overlapping_ticks(ax):
 
 def overhang(ax):
     """By how many inches the picture, once laid out, is larger than its figure."""
-    ax.figure.savefig(io.BytesIO())
+    ax.figure.draw_without_rendering()
     box, size = ax.get_tightbbox(), ax.figure.get_size_inches() * ax.figure.dpi
     return np.max([-box.x0, -box.y0, box.x1 - size[0], box.y1 - size[1]]) / ax.figure.dpi

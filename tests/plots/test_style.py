@@ -1,5 +1,6 @@
 """What holds for every picture: its colours, its text, its figure, and when matplotlib is loaded."""
 
+import io
 import re
 import subprocess
 import sys
@@ -65,6 +66,7 @@ def test_every_picture_is_here():
     assert {name.split(",")[0] for name in PICTURES} == set(plots.__all__) - {"Result"}
 
 
+@pytest.mark.slow
 @every_picture
 def test_all_colours_are_ink_paper_or_those_of_data(draw):
     found = set(re.findall(r"#[0-9a-f]{6}\b", drawn(draw)[1]))
@@ -79,6 +81,7 @@ def test_there_is_no_background(draw):
     assert not re.search(rf"fill: {style.PAPER}\b", file.split("axes_1")[0])
 
 
+@pytest.mark.slow
 @every_picture
 def test_in_a_dark_style_nothing_is_drawn_in_black(draw):
     with mpl.rc_context({"text.color": "white", "figure.facecolor": "black"}):
@@ -87,14 +90,16 @@ def test_in_a_dark_style_nothing_is_drawn_in_black(draw):
     assert "#ffffff" in found
 
 
+@pytest.mark.slow
 @every_picture
 def test_the_picture_fits_its_figure(draw):
     assert overhang(draw(place(8.2, 5.0))) < 0.02
 
 
+@pytest.mark.slow
 @every_picture
 def test_matplotlib_has_nothing_to_say(draw, caplog):
-    overhang(draw(place()))
+    draw(place()).figure.savefig(io.BytesIO())
     assert not caplog.records
 
 
@@ -118,6 +123,7 @@ def test_titles_and_axes_say_something(draw):
     assert all("nan" not in text for text in written(ax))
 
 
+@pytest.mark.slow
 def test_matplotlib_waits_until_it_is_needed():
     code = """if True:
         import sys, linsep, linsep.plots

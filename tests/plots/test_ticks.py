@@ -30,8 +30,7 @@ class Scores(ClassifierMixin, BaseEstimator):
 
 
 def labels(axis):
-    """Return the texts of an axis' ticks, and where each begins and ends in pixels."""
-    axis.axes.figure.draw_without_rendering()
+    """Return the texts of an axis' ticks, and where each begins and ends in pixels, once the figure is drawn."""
     shown = [tick.label1 for tick in axis._update_ticks() if tick.label1.get_text()]
     boxes = [label.get_window_extent() for label in shown]
     upright = axis.axis_name == "y"
@@ -40,6 +39,7 @@ def labels(axis):
 
 
 def check(ax):
+    ax.figure.draw_without_rendering()
     for axis in (ax.xaxis, ax.yaxis):
         texts, spans = labels(axis)
         assert len(texts) >= 2

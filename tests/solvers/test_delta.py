@@ -15,7 +15,7 @@ from linsep.solvers.margin.soft import minimise, tame
 from tests.problems import float_rows, integer_rows
 from tests.solvers.rows import dense, signed, sparse
 
-some = settings(max_examples=30, deadline=None, derandomize=True)
+some = settings(max_examples=30)
 passes = pytest.mark.parametrize("T", [1, 10])
 
 

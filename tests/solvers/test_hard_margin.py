@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 from scipy.sparse import csr_array
@@ -19,7 +19,6 @@ from tests.exact import fractions
 from tests.problems import integer_rows
 
 NONE = np.zeros(0)
-some = settings(max_examples=40, deadline=None, derandomize=True)
 biases = pytest.mark.parametrize(("bias", "penalize"), [(0.0, True), (2.0, True), (2.0, False)])
 
 
@@ -195,7 +194,6 @@ def test_one_row_of_each_class():
 
 
 @biases
-@some
 @given(rows=integer_rows(max_rows=9, max_features=4))
 def test_verdicts_on_integers_are_exact(bias, penalize, rows):
     X, y = rows
@@ -426,7 +424,6 @@ def test_the_data_are_not_copied():
     assert peak < 0.7 * (rows.values.nbytes + rows.indices.nbytes)
 
 
-@some
 @given(seed=st.integers(0, 2**32))
 def test_many_rows_few_features(seed):
     rng = np.random.default_rng(seed)

@@ -2,18 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from linsep.solvers.calibration import Isotonic, fit_isotonic
 from tests.solvers.test_platt import problems
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 NEW = np.linspace(-10, 120, 261)
 
 
-@some
 @given(problem=problems(), weigh=st.booleans())
 def test_scikit_learn_has_the_same_values(problem, weigh):
     scores, positive = problem
@@ -24,7 +22,6 @@ def test_scikit_learn_has_the_same_values(problem, weigh):
         np.testing.assert_allclose(found.probabilities(asked), other.predict(asked), atol=1e-12)
 
 
-@some
 @given(problem=problems(), counts=st.lists(st.integers(0, 3), min_size=40, max_size=40))
 def test_weights_are_repetitions(problem, counts):
     scores, positive = problem
@@ -34,7 +31,6 @@ def test_weights_are_repetitions(problem, counts):
     np.testing.assert_allclose(weighted.probabilities(NEW), repeated.probabilities(NEW), atol=1e-12)
 
 
-@some
 @given(problem=problems())
 def test_corners_rise_and_no_more_are_kept_than_needed(problem):
     scores, positive = problem
@@ -46,7 +42,6 @@ def test_corners_rise_and_no_more_are_kept_than_needed(problem):
     assert not level.any()
 
 
-@some
 @given(problem=problems(), exponent=st.integers(-1000, 1000))
 def test_scores_may_be_of_any_size(problem, exponent):
     scores, positive = problem

@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array
@@ -17,7 +17,6 @@ from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import l1_game
 from tests.problems import integer_rows
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 forms = pytest.mark.parametrize("signed", [False, True], ids=["simplex", "ball"])
 biases = pytest.mark.parametrize("bias", [0.0, 0.5], ids=["through the origin", "with a bias"])
 
@@ -94,6 +93,7 @@ def random_rows(seed, rows=60, features=9):
     return X, y
 
 
+@pytest.mark.slow
 @kinds
 @forms
 @biases
@@ -125,7 +125,7 @@ def test_little_data_are_solved_as_one_program(signed, bias):
     assert found.upper == pytest.approx(whole.upper, rel=1e-9, abs=1e-12)
 
 
-@some
+@pytest.mark.slow
 @given(problem=integer_rows(max_rows=8, max_features=3), signed=st.booleans(), bias=st.sampled_from([0.0, 1.0]))
 def test_integer_rows(problem, signed, bias):
     X, y = problem
@@ -144,6 +144,7 @@ def test_integer_rows(problem, signed, bias):
             assert found.upper <= 1e-12
 
 
+@pytest.mark.slow
 @forms
 @biases
 @pytest.mark.parametrize("seed", range(3))
@@ -180,6 +181,7 @@ def test_the_majority_among_many_features_and_rows(signed):
     assert np.count_nonzero(found.weights) <= 60
 
 
+@pytest.mark.slow
 @forms
 def test_wide_rows_are_played_on_some_columns(signed, monkeypatch):
     monkeypatch.setattr(l1_search, "ENTRIES", 1 << 14)
@@ -255,6 +257,7 @@ def test_what_is_known_is_used_at_once(piecewise, signed, bias):
     assert (again.lower, again.upper) == pytest.approx((full.lower, full.upper), rel=1e-12)
 
 
+@pytest.mark.slow
 @forms
 @pytest.mark.parametrize("size", [0.0, -1.0, 1e300, np.nan])
 def test_any_start_will_do(piecewise, signed, size):
@@ -320,27 +323,28 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @forms
 @pytest.mark.parametrize("bias", [0.0, 1e300])
 @pytest.mark.parametrize("labels", [[1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]], ids=["both classes", "one class"])
 @pytest.mark.parametrize(("kind", "taken"), [(Dense, "whole"), (sparse, "whole"), (sparse, "some columns")])
-@pytest.mark.parametrize("rows", list(HOSTILE.values()), ids=list(HOSTILE))
-def test_hostile_rows(rows, labels, bias, signed, kind, taken, monkeypatch):
+def test_hostile_rows(labels, bias, signed, kind, taken, monkeypatch):
     pieces(monkeypatch, taken)
-    X = np.array(rows)
-    y = np.array(labels[: len(X)])
-    found = l1_margin(kind(X, bias), y, signed=signed, enough=0.0)
-    table = payoffs(X, y, bias, signed)
-    size = max(np.abs(table).max(initial=0.0), 5e-324)
-    assert np.isfinite([found.lower, found.upper, *found.weights, *found.dual]).all()
-    assert found.lower <= found.upper + 1e-12 * size
-    if table.shape[1]:
-        assert found.upper / size == pytest.approx(((table.T / size) @ found.dual).max(), abs=1e-13)
-        u = np.append(found.weights[: X.shape[1]], found.weights[-1:] if bias else [])
-        assert found.lower / size == pytest.approx((table[:, : len(u)] / size @ u).min(), abs=1e-13)
-        exact = value(table / size)
-        assert found.lower / size <= exact + 1e-9
-        assert found.upper / size >= exact - 1e-9
+    for case, rows in HOSTILE.items():
+        X = np.array(rows)
+        y = np.array(labels[: len(X)])
+        found = l1_margin(kind(X, bias), y, signed=signed, enough=0.0)
+        table = payoffs(X, y, bias, signed)
+        size = max(np.abs(table).max(initial=0.0), 5e-324)
+        assert np.isfinite([found.lower, found.upper, *found.weights, *found.dual]).all(), case
+        assert found.lower <= found.upper + 1e-12 * size, case
+        if table.shape[1]:
+            assert found.upper / size == pytest.approx(((table.T / size) @ found.dual).max(), abs=1e-13), case
+            u = np.append(found.weights[: X.shape[1]], found.weights[-1:] if bias else [])
+            assert found.lower / size == pytest.approx((table[:, : len(u)] / size @ u).min(), abs=1e-13), case
+            exact = value(table / size)
+            assert found.lower / size <= exact + 1e-9, case
+            assert found.upper / size >= exact - 1e-9, case
 
 
 @forms
@@ -363,6 +367,7 @@ def test_single_precision():
     check(found, X.astype(float), y, 1.0, True)
 
 
+@pytest.mark.slow
 def test_the_data_are_not_copied():
     rng = np.random.default_rng(0)
     X, y = (

@@ -18,7 +18,7 @@ from tests.problems import integer_rows
 from tests.solvers.gordan import separable
 
 NONE = np.zeros(0)
-some = settings(max_examples=30, deadline=None, derandomize=True)
+some = settings(max_examples=30)
 problems = integer_rows(max_rows=8, max_features=3)
 biases = st.sampled_from([0.0, 1.0])
 

@@ -10,8 +10,6 @@ from sklearn.calibration import _SigmoidCalibration
 
 from linsep.solvers.calibration import fit_platt
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
-
 
 def targets(positive, weights):
     """What Lin, Lin and Weng put in the place of labels."""
@@ -41,7 +39,6 @@ def problems(draw, max_rows=40):
     return scores, rng.random(n) < expit(slope * (scores - np.median(scores)))
 
 
-@some
 @given(problem=problems())
 def test_it_is_the_minimum_that_scipy_finds(problem):
     scores, positive = problem
@@ -53,7 +50,7 @@ def test_it_is_the_minimum_that_scipy_finds(problem):
     assert found.gap <= 1e-10
 
 
-@settings(some, max_examples=12)
+@settings(max_examples=12)
 @given(problem=problems(), weigh=st.booleans())
 def test_scikit_learn_has_the_same_probabilities(problem, weigh):
     scores, positive = problem
@@ -63,7 +60,6 @@ def test_scikit_learn_has_the_same_probabilities(problem, weigh):
     np.testing.assert_allclose(found.probabilities(scores), other.predict(scores), atol=2e-4)
 
 
-@some
 @given(problem=problems())
 def test_the_gradient_is_0_for_the_smoothed_labels(problem):
     scores, positive = problem
@@ -73,7 +69,6 @@ def test_the_gradient_is_0_for_the_smoothed_labels(problem):
     assert abs(rest @ scores) <= 1e-8 * np.abs(scores).sum() or found.slope == 0
 
 
-@some
 @given(problem=problems(), counts=st.lists(st.integers(0, 3), min_size=40, max_size=40))
 def test_weights_are_repetitions(problem, counts):
     scores, positive = problem
@@ -83,7 +78,6 @@ def test_weights_are_repetitions(problem, counts):
     np.testing.assert_allclose(weighted.probabilities(scores), repeated.probabilities(scores), atol=1e-8)
 
 
-@some
 @given(problem=problems(), exponent=st.integers(-900, 1000))
 def test_scores_may_be_of_any_size(problem, exponent):
     scores, positive = problem

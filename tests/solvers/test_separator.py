@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
@@ -17,9 +17,6 @@ from linsep.solvers.margin.hard import opposed_rows, separator
 from tests.exact import fractions
 from tests.problems import integer_rows
 from tests.solvers.rows import dense, frozen, signed, sparse
-
-some = settings(max_examples=40, deadline=None, derandomize=True)
-
 
 kinds = pytest.mark.parametrize("kind", [dense, sparse])
 
@@ -44,7 +41,6 @@ def opposites(Z):
 
 
 @kinds
-@some
 @given(integer_rows(span=1, max_features=3), st.sampled_from([0.0, 2.0]))
 def test_opposed_rows_are_those_of_a_plain_search(kind, rows, bias):
     X, y = rows
@@ -85,7 +81,6 @@ def test_numbers_that_agree_by_malice_do_not_fool(monkeypatch):
 
 @pytest.mark.slow
 @kinds
-@some
 @given(integer_rows(), st.sampled_from([0.0, 1.0]))
 def test_the_verdict_is_right(kind, rows, bias):
     X, y = rows

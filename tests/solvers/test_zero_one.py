@@ -17,7 +17,7 @@ from tests.solvers.gordan import separable
 from tests.solvers.test_linear_program import exact_scores, kinds, signed
 
 NONE = np.zeros(0)
-some = settings(max_examples=15, deadline=None, derandomize=True)
+some = settings(max_examples=15)
 
 
 def sweep(Z, costs):

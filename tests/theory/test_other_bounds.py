@@ -5,14 +5,13 @@ import math
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from linsep import ROMMA, PassiveAggressive, Perceptron, PNormPerceptron
 from tests.fits import close, fit, logged, norm, radius2, replay, squares, weights
 from tests.problems import integer_rows, separable
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 ROUNDING = 1 + 1e-12
 
 
@@ -33,7 +32,6 @@ def any_weights(data, p):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("p", [2.0, 3.0, 7.5])
-@some
 @given(problem=separable())
 def test_p_norm_bound(p, problem):
     """1/p + 1/q = 1: k <= (p-1) ||u||_q² X_p² / margin², X_p the largest ||x||_p."""
@@ -47,7 +45,6 @@ def test_p_norm_bound(p, problem):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("p", [2.0, 3.0, 7.5])
-@some
 @given(problem=integer_rows())
 def test_p_norm_lemma_at_every_mistake(p, problem):
     """On any data, s = the sum of y x over the mistakes: ||s||_p² <= (p-1) k X_p²."""
@@ -65,7 +62,6 @@ def test_p_norm_lemma_at_every_mistake(p, problem):
     assert k == learner.mistakes_
 
 
-@some
 @given(problem=integer_rows())
 def test_p_norm_at_two_is_the_perceptron(problem):
     """w = s at p = 2: the same run, ties included."""
@@ -76,7 +72,6 @@ def test_p_norm_at_two_is_the_perceptron(problem):
     close(weights(learner), weights(perceptron))
 
 
-@some
 @given(problem=separable(), epochs=st.integers(1, 4))
 def test_passive_aggressive_bound(problem, epochs):
     """Rows with y u·x >= 1: the squared losses, over any number of rounds, sum to R²||u||² at most."""
@@ -88,7 +83,6 @@ def test_passive_aggressive_bound(problem, epochs):
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
-@some
 @given(problem=integer_rows(), epochs=st.integers(1, 3), data=st.data())
 def test_passive_aggressive_i_bound(C, problem, epochs, data):
     """l* = the hinge of any u, on any data: mistakes <= max(R², 1/C)(||u||² + 2C sum l*)."""
@@ -102,7 +96,6 @@ def test_passive_aggressive_i_bound(C, problem, epochs, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
-@some
 @given(problem=integer_rows(), epochs=st.integers(1, 3), data=st.data())
 def test_passive_aggressive_ii_bound(C, problem, epochs, data):
     """The squared losses sum to (R² + 1/(2C))(||u||² + 2C sum l*²) at most."""
@@ -116,7 +109,6 @@ def test_passive_aggressive_ii_bound(C, problem, epochs, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [0.05, 0.5])
-@some
 @given(problem=integer_rows())
 def test_no_step_of_pa_i_exceeds_c(C, problem):
     """tau = min(C, l/||x||²), at every logged round."""
@@ -144,7 +136,6 @@ def test_bounds_are_tight(learner, p):
 
 
 @pytest.mark.parametrize("aggressive", [False, True])
-@some
 @given(problem=separable())
 def test_romma_bound(aggressive, problem):
     """Rows with y u·x >= 1: k <= R²||u||², as the perceptron; ||w|| grows and stays under ||u||."""
@@ -161,7 +152,6 @@ def test_romma_bound(aggressive, problem):
         length = math.sqrt(squares(w))
 
 
-@some
 @given(problem=separable())
 def test_romma_converges_to_what_it_was_asked(problem):
     """As many epochs as the bound allows end with one that has no mistake, up to rounding, and no warning."""

@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.sparse import csr_array
 
 from linsep.theory import locate_and_correct
@@ -11,7 +11,6 @@ from tests import references as ref
 from tests.fits import close
 from tests.problems import KINDS, float_rows, integer_rows
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 every_way = pytest.mark.parametrize("select", ["first", "worst", "random"])
 betas = st.sampled_from([0.0, 1.0, 0.5])
 
@@ -19,7 +18,6 @@ betas = st.sampled_from([0.0, 1.0, 0.5])
 @pytest.mark.slow
 @every_way
 @pytest.mark.parametrize("kind", KINDS)
-@some
 @given(problem=integer_rows(), beta=betas, seed=st.integers(0, 99), most=st.integers(1, 30))
 def test_integer_rows_are_corrected_as_by_the_reference(select, kind, problem, beta, seed, most):
     X, y = problem
@@ -33,7 +31,6 @@ def test_integer_rows_are_corrected_as_by_the_reference(select, kind, problem, b
 @pytest.mark.slow
 @every_way
 @pytest.mark.parametrize("kind", KINDS)
-@some
 @given(problem=float_rows(), beta=betas)
 def test_real_rows_are_corrected_as_by_the_reference(select, kind, problem, beta):
     X, y = problem

@@ -5,7 +5,7 @@ import math
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis.extra.numpy import arrays
 
 from linsep import AveragedPerceptron, Perceptron
@@ -14,7 +14,6 @@ from linsep.theory.bounds import regret, shifting
 from tests.fits import fit, logged, radius2, replay, squares, weights
 from tests.problems import integer_rows, separable
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 shuffles = st.sampled_from([True, "once", "blocks", False])
 
 
@@ -23,7 +22,6 @@ def run(X, y, max_iter, **more):
     return Perceptron(**{**settings, **more}).fit(X, y)
 
 
-@some
 @given(problem=separable(), shuffle=shuffles, seed=st.integers(0, 99))
 def test_novikoff_for_any_order(problem, shuffle, seed):
     """k <= (R/gamma)² = R²||u||²/margin². As many epochs suffice, since each but the last makes a mistake."""
@@ -35,7 +33,6 @@ def test_novikoff_for_any_order(problem, shuffle, seed):
 
 
 @pytest.mark.parametrize("select", ["first", "worst", "random"])
-@some
 @given(problem=separable())
 def test_novikoff_for_located_rows(select, problem):
     """The batch loop of the notes, "locate any misclassified row", is bound by the same number of updates."""
@@ -47,7 +44,6 @@ def test_novikoff_for_located_rows(select, problem):
     assert (y * (X @ found.coef) > 0).all()
 
 
-@some
 @given(problem=separable(), seed=st.integers(0, 99))
 def test_both_lemmas_at_every_mistake(problem, seed):
     """Lemma 1: v_k·u >= k gamma. Lemma 2: ||v_k||² <= k R². Rows with y v·x <= 0 are added, no others."""
@@ -64,7 +60,6 @@ def test_both_lemmas_at_every_mistake(problem, seed):
     assert np.array_equal(v, weights(learner))
 
 
-@some
 @given(problem=separable(), b=st.integers(-3, 3), beta=st.sampled_from([0.5, 1.0, 2.0]))
 def test_novikoff_with_a_bias(problem, b, beta):
     """k <= (R²+beta²)(||u||²+b²/beta²)/margin², for rows that u and b separate: the bias is one more feature."""
@@ -92,7 +87,6 @@ def test_tight_example(p):
         assert np.array_equal(learner.coef_, np.ones((1, p)))
 
 
-@some
 @given(problem=integer_rows())
 def test_zero_counts_as_a_mistake(problem):
     """The first round is always a mistake: from w = 0 the test "y·score < 0" would never update at all."""
@@ -102,7 +96,6 @@ def test_zero_counts_as_a_mistake(problem):
     assert learner.mistakes_ >= 1
 
 
-@some
 @given(problem=integer_rows(), epochs=st.integers(1, 4), data=st.data())
 def test_regret_against_any_fixed_weights(problem, epochs, data):
     """L = the hinge of w over the mistakes: sqrt(k) <= (R||w|| + sqrt(R²||w||² + 4L))/2."""
@@ -115,7 +108,6 @@ def test_regret_against_any_fixed_weights(problem, epochs, data):
     assert math.sqrt(learner.mistakes_) <= (size + math.sqrt(size**2 + 4 * L)) / 2 * (1 + 1e-15)
 
 
-@some
 @given(problem=integer_rows(), epochs=st.integers(1, 3), data=st.data())
 def test_regret_against_weights_that_change(problem, epochs, data):
     """u_i in integers, one for each mistake: sqrt(k) <= (R B + sqrt(R² B² + 4L))/2, B = ||u_k|| + path."""
@@ -133,7 +125,6 @@ def test_regret_against_weights_that_change(problem, epochs, data):
     assert shifting(radius, np.linalg.norm(u[-1]), 0.0, L) == regret(radius, np.linalg.norm(u[-1]), L) <= allowed
 
 
-@some
 @given(problem=integer_rows(), passes=st.integers(1, 3), gamma=st.sampled_from([0.25, 1.0, 3.0, 1e4]), data=st.data())
 def test_delta_trick(problem, passes, gamma, data):
     """Any unit u and gamma > 0, D = ||(gamma - y u·x)+||: one pass makes k <= ((R+D)/gamma)².
@@ -148,7 +139,6 @@ def test_delta_trick(problem, passes, gamma, data):
     assert learner.mistakes_ <= ((math.sqrt(radius2(X)) + D) / gamma) ** 2 * (1 + 1e-15)
 
 
-@some
 @given(problem=separable(), data=st.data())
 def test_sample_weights_keep_a_bound(problem, data):
     """With c the weights of the mistaken rounds: (sum c)² / sum c² <= (R/gamma)²."""
@@ -163,7 +153,6 @@ def test_sample_weights_keep_a_bound(problem, data):
     assert learner.score(X, y) == 1.0
 
 
-@some
 @given(classes=st.integers(3, 5), p=st.integers(2, 4), seed=st.integers(0, 9999))
 def test_pairs_of_classes(classes, p, seed):
     """(U_y - U_r)·x >= gamma for every rival r, ||U||_F = 1: k <= 2R²/gamma²."""

@@ -5,7 +5,7 @@ import math
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from linsep import BalancedWinnow, Perceptron, Winnow
 from tests.exact import exact_winnow
@@ -13,7 +13,6 @@ from tests.fits import fit, learner_order, logged, replay
 from tests.problems import integer_rows, scattered_rows, separable
 from tests.references import softmax
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 X_MAX = 3.0  # of the integer rows drawn here
 
 
@@ -54,7 +53,6 @@ def test_the_bound_is_void_where_nothing_is_gained():
     Winnow(eta=0.1, delta=0.1, fit_intercept=False).fit(rows, labels)
 
 
-@some
 @given(problem=separable(nonnegative=True), share=st.sampled_from([0.2, 1.0, 1.7]))
 def test_mistake_bound(problem, share):
     """u >= 0, ||u||_1 = 1, margin delta, entries up to X: k <= ln p / L wherever L > 0."""
@@ -70,7 +68,6 @@ def test_mistake_bound(problem, share):
     assert learner.score(X, y) == 1.0
 
 
-@some
 @given(problem=separable(nonnegative=True))
 def test_delta_alone_means_the_best_rate(problem):
     X, y, u, margin = problem
@@ -85,7 +82,6 @@ def test_delta_alone_means_the_best_rate(problem):
     np.testing.assert_allclose(asked.coef_, given_rate.coef_, rtol=1e-12)
 
 
-@some
 @given(problem=separable(), b=st.integers(-2, 2), form=st.sampled_from([Winnow, BalancedWinnow]))
 def test_mistake_bound_with_a_bias(problem, b, form):
     """The bias is two features, +-beta: ln(p+2) for Winnow, ln(2p+2) for the balanced form; b of any sign."""
@@ -102,7 +98,6 @@ def test_mistake_bound_with_a_bias(problem, b, form):
     assert learner.score(X, y) == 1.0
 
 
-@some
 @given(problem=separable(nonnegative=True), share=st.sampled_from([0.3, 1.0]))
 def test_potential_falls_at_every_mistake(problem, share):
     """KL(u‖w), w = softmax(eta s) from the log, starts at ln p at most and falls by L or more each time."""
@@ -154,7 +149,6 @@ def test_halving_is_tight(m):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("eta", [1e6, 1e-12])
-@some
 @given(problem=integer_rows(span=2) | scattered_rows())
 def test_no_eta_overflows_or_loses_a_sign(eta, problem):
     """Signs are right wherever floats can hold them: beyond 1e-14 of the sum of absolute terms."""
@@ -169,7 +163,6 @@ def test_no_eta_overflows_or_loses_a_sign(eta, problem):
 
 
 @pytest.mark.slow
-@some
 @given(problem=integer_rows())
 def test_balanced_winnow_at_a_tiny_rate_is_the_perceptron(problem):
     """sinh(eta s) is eta s to the last bit when eta is a small power of two: the same run, ties included."""
@@ -179,7 +172,6 @@ def test_balanced_winnow_at_a_tiny_rate_is_the_perceptron(problem):
     assert logged(slow) == logged(fit(Perceptron(**shared), X, y))
 
 
-@some
 @given(problem=scattered_rows(), eta=st.sampled_from([1e-2, 0.4, 30.0]))
 def test_balanced_winnow_is_winnow_on_both_signs(problem, eta):
     """The sinh form errs where Winnow on [x, -x] does, up to the first score under 1e-12 of its terms."""

@@ -16,7 +16,7 @@ from tests.fits import fit, logged
 from tests.problems import integer_rows, scattered_rows
 from tests.transforms.forms import KINDS, rows
 
-some = settings(max_examples=30, deadline=None, derandomize=True)
+some = settings(max_examples=30)
 deltas = st.sampled_from([0.125, 0.5, 1.0, 3.0, 64.0])
 
 

@@ -19,7 +19,6 @@ from linsep.transforms import Polynomial
 from linsep.transforms.polynomial import Monomials
 from tests.transforms.forms import dense, rows
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 degrees = st.one_of(st.integers(1, 5), st.tuples(st.integers(0, 3), st.integers(3, 5)))
 
 
@@ -28,7 +27,6 @@ def written_out(X, terms):
 
 
 @pytest.mark.slow
-@some
 @given(X=rows(), degree=degrees, interaction_only=st.booleans(), include_bias=st.booleans())
 def test_as_scikit_learn_does_it(X, degree, interaction_only, include_bias):
     theirs = PolynomialFeatures(degree, interaction_only=interaction_only, include_bias=include_bias).fit(X)
@@ -47,7 +45,6 @@ def test_products_of_more_columns_than_there_are(degree):
         Polynomial(degree, interaction_only=True).fit([[1.0, 2.0]])
 
 
-@some
 @given(X=rows(), degree=degrees, interaction_only=st.booleans())
 def test_dense_and_sparse_agree_to_the_bit(X, degree, interaction_only):
     form = Polynomial(degree, interaction_only, include_bias=True).fit(X)
@@ -170,7 +167,7 @@ TERMS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("terms", "meaning"), TERMS, ids=str)
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20)
 @given(X=rows(), more=st.integers(0, 3))
 def test_terms_by_name(terms, meaning, X, more):
     X = np.hstack([X, X[:, :1] + 1, X[:, ::-1], np.zeros((len(X), more))])[:, : 3 + more]

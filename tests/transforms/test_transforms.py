@@ -18,7 +18,7 @@ from linsep.transforms.polynomial import expand
 from tests.fits import fit
 from tests.transforms.forms import FORMS, KINDS, dense, rows
 
-some = settings(max_examples=20, deadline=None, derandomize=True)
+some = settings(max_examples=20)
 each = pytest.mark.parametrize("form", FORMS, ids=repr)
 
 

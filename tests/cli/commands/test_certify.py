@@ -81,6 +81,7 @@ def test_rows_that_cant_be_separated():
     assert "Neither the perceptron nor Winnow has a bound" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["44", "60", "80", "140"])
 @pytest.mark.parametrize(
     "data", [["three.svm", "-l", "perceptron"], ["apart.csv", "--label", "kind", "-l", "perceptron"]]

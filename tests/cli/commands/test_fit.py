@@ -511,6 +511,7 @@ def test_a_damaged_index_names_the_file_and_the_option_that_finds_it(folder):
         assert "-O verify=true" in line
 
 
+@pytest.mark.slow
 def test_the_title_of_a_report_has_no_folders(folder):
     run(str(folder / "train.svm"), "-o", str(folder / "m.linsep"), "--report", "page.html")
     head = Path("page.html").read_text().partition("</h1>")[0]

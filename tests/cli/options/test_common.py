@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from functools import cache
 
 import pytest
 import typer
@@ -48,9 +49,15 @@ def refused(*args, kind=LearnerCommand):
     return result.stderr.removeprefix("linsep try: ").rstrip()
 
 
-PARAMETERS = [(learner, name) for learner in linsep.LEARNERS for name in described(learner)]
+every_learner = pytest.mark.parametrize("learner", linsep.LEARNERS)
 OF_FIT = {"time_limit"}
 """Parameters for which `fit` has an option for all learners."""
+
+
+@cache
+def help_of(learner):
+    """Return what `fit --learner ... --help` shows."""
+    return CliRunner().invoke(app, ["fit", "--learner", learner, "--help"]).stdout
 
 
 def test_every_parameter_of_every_learner_is_an_option():
@@ -62,16 +69,16 @@ def test_every_parameter_of_every_learner_is_an_option():
 
 
 def test_a_function_is_not_spoken_of_where_none_can_be_said():
-    page = " ".join(CliRunner().invoke(app, ["fit", "-l", "kernel-perceptron", "--help"]).stdout.split())
+    page = " ".join(help_of("kernel-perceptron").split())
     assert "--kernel linear|poly|precomputed|rbf x.y; (coef0 + gamma x.y)^degree;" in page
     assert "A function" in inspect.getdoc(linsep.KernelPerceptron)
     assert "A function" not in page
     assert "symmetric" not in page
 
 
-@pytest.mark.parametrize("learner", linsep.LEARNERS)
+@every_learner
 def test_help_for_a_learner_shows_its_options_and_no_others(learner):
-    page = CliRunner().invoke(app, ["fit", "--learner", learner, "--help"]).stdout
+    page = help_of(learner)
     for name in set(names()) - OF_FIT:
         flag = option(name)
         shown = re.search(rf"^  (--\[no-\]{flag[2:]}|{flag})\b", page, flags=re.MULTILINE)
@@ -85,20 +92,14 @@ def test_help_without_a_learner_shows_the_common_options():
     assert not any(f"  {option(name)} " in page for name in names() if name not in {*COMMON, *OF_FIT})
 
 
-@pytest.mark.parametrize(("learner", "name"), PARAMETERS)
-def test_a_default_can_be_said(learner, name):
-    parameter = described(learner)[name]
-    assert (
-        parameter.value(str(parameter.default).lower() if parameter.default is None else str(parameter.default))
-        == parameter.default
-    )
-
-
-@pytest.mark.parametrize(("learner", "name"), [pair for pair in PARAMETERS if pair[1] not in OF_FIT])
-def test_the_help_is_the_docstring_s(learner, name):
-    page = " ".join(CliRunner().invoke(app, ["fit", "-l", learner, "--help"]).stdout.split())
-    first = re.split(r"[`\"(]|:class:|None|True|False", described(learner)[name].text)[0].strip()
-    assert first in page
+@every_learner
+def test_a_default_can_be_said_and_the_help_is_the_docstring_s(learner):
+    page = " ".join(help_of(learner).split())
+    for name, parameter in described(learner).items():
+        said = "none" if parameter.default is None else str(parameter.default)
+        assert parameter.value(said) == parameter.default, name
+        first = re.split(r"[`\"(]|:class:|None|True|False", parameter.text)[0].strip()
+        assert name in OF_FIT or first in page, name
 
 
 @pytest.mark.parametrize(
