@@ -843,7 +843,7 @@ def test_more_memory_than_there_is_is_an_error_by_name(tmp_path, monkeypatch):
     def no_memory(*_):
         raise MemoryError
 
-    monkeypatch.setattr("linsep.data.tables.record_batches._checked", no_memory)
+    monkeypatch.setattr("linsep.data.tables.record_batches._validate", no_memory)
     with pytest.raises(
         DataError, match=r"rows\.arrow: it can't be read as Arrow IPC or Feather: it asks for more memory"
     ):

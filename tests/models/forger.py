@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 
 import linsep
 from linsep import ModelError, load, save
-from linsep.cli.commands.inspect import described, show
+from linsep.cli.commands.inspect import describe, show
 from linsep.cli.jobs.models import names_of, strongest
 from linsep.estimators.base.voter import Voter
 from linsep.models import archive
@@ -399,7 +399,7 @@ def inspect(path):
     saved = opened(path)
     name, parts = names_of(saved), strongest(saved.model, 3)
     named = [(part, [name(column) for column in part.columns.tolist()]) for part in parts]
-    show(Console(file=io.StringIO()), described(Path(path), saved), named, saved.about)
+    show(Console(file=io.StringIO()), describe(Path(path), saved), named, saved.about)
 
 
 def learner_of(model):

@@ -33,7 +33,7 @@ def here(tmp_path, monkeypatch):
 def sketches(monkeypatch):
     """Draw empty figures; return the names asked for."""
     asked = []
-    monkeypatch.setattr(gallery, "drawn", lambda name: asked.append(name) or Figure(figsize=(1, 1)))
+    monkeypatch.setattr(gallery, "draw_figure", lambda name: asked.append(name) or Figure(figsize=(1, 1)))
     return asked
 
 
@@ -106,7 +106,7 @@ def test_an_interruption_tells_what_is_there(here, monkeypatch):
             raise KeyboardInterrupt
         return Figure(figsize=(1, 1))
 
-    monkeypatch.setattr(gallery, "drawn", draw)
+    monkeypatch.setattr(gallery, "draw_figure", draw)
     result = run("-o", "a")
     assert result.exit_code == 130
     assert "interrupted; 4 of 15 figures are in a, but no new index.html" in result.stderr

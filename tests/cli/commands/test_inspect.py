@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.commands.inspect import trained
+from linsep.cli.commands.inspect import training_facts
 from linsep.cli.jobs.models import strongest
 from linsep.models.save_load import save
 from linsep.transforms import Polynomial
@@ -122,7 +122,7 @@ def test_a_pipeline_names_what_its_learner_sees(folder):
 
 
 def test_whatever_was_said_of_a_model_is_shown():
-    assert trained({0: 2.0, "a": {1: 0.5, None: "x"}}) == {"0": "2", "a": "1 0.5, None x"}
+    assert training_facts({0: 2.0, "a": {1: 0.5, None: "x"}}) == {"0": "2", "a": "1 0.5, None x"}
 
 
 def test_how_it_was_trained(folder):
