@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import date
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,8 +21,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.timing import Line, Row, Skip
 
 GROUPS = (
-    "epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading", "vowpal",
-    "command_line", "batch", "certificates", "votes",
+    "epochs", "multiclass", "narrow", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading",
+    "vowpal", "command_line", "batch", "certificates", "votes",
 )  # fmt: skip
 LONG = ("freund_schapire", "scale")
 """Groups that take so long that they are run only where they are named."""
@@ -29,13 +30,14 @@ WIDE = 170
 QUIET = 0.5
 
 
-def measured(names: list[str], repeats: int) -> Iterator[Line]:
-    """Run groups one after the other, each kept from starting threads of its own."""
+def measured(names: list[str], repeats: int) -> Iterator[tuple[str, Line]]:
+    """Run groups one after the other, each kept from starting threads of its own; yield the group with each line."""
     with threadpool_limits(1), warnings.catch_warnings():
         # Ten epochs on data that are not separable: running out of them is no news here.
         warnings.simplefilter("ignore")
         for name in names:
-            yield from import_module(f"benchmarks.{name}").lines(repeats)
+            for line in import_module(f"benchmarks.{name}").lines(repeats):
+                yield name, line
 
 
 def amount(value: float, unit: str) -> str:
@@ -88,8 +90,8 @@ def load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
-def record(lines: list[Line], load_before: float) -> dict[str, Any]:
-    """Return what --json writes."""
+def record(lines: list[tuple[str, Line]], load_before: float) -> dict[str, Any]:
+    """Return what --json writes; the documentation makes its page of benchmarks from it."""
     machine = {
         "processor": platform.machine(),
         "system": platform.system(),
@@ -97,17 +99,24 @@ def record(lines: list[Line], load_before: float) -> dict[str, Any]:
         "load_before": load_before,
     }
     rows = [
-        asdict(line) | ({"ratio": line.ratio, "reached": line.reached} if isinstance(line, Row) else {})
-        for line in lines
+        {"group": group, **asdict(line)}
+        | ({"ratio": line.ratio, "reached": line.reached} if isinstance(line, Row) else {})
+        for group, line in lines
     ]
-    return {"versions": versions(), "machine": machine, "rows": rows}
+    today = date.today().isoformat()
+    return {"date": today, "versions": versions(), "machine": machine, "groups": headings(), "rows": rows}
+
+
+def headings() -> dict[str, str]:
+    """Return what each group is about: the first line of its module."""
+    texts = {name: Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8") for name in (*GROUPS, *LONG)}
+    return {name: text.splitlines()[0].strip('"') for name, text in texts.items()}
 
 
 def show_groups() -> None:
     """Print the groups and what each is about."""
-    for name in (*GROUPS, *LONG):
-        text = (Path(__file__).with_name(f"{name}.py")).read_text(encoding="utf-8")
-        print(f"{name:17s}{text.splitlines()[0].strip(chr(34))}")
+    for name, text in headings().items():
+        print(f"{name:17s}{text}")
 
 
 def check_names(only: list[str]) -> list[str]:
@@ -137,12 +146,12 @@ def run(
         err.print(f"The load is {load_before:.1f}: other programs share caches and memory; trust no ratio.")
     if not os.environ.get("LINSEP_DATA"):
         err.print("LINSEP_DATA is not set: rows on MNIST and 20newsgroups are skipped.")
-    lines: list[Line] = []
-    for line in measured(names, repeats):
-        lines.append(line)
+    lines: list[tuple[str, Line]] = []
+    for name, line in measured(names, repeats):
+        lines.append((name, line))
         told = line.why if isinstance(line, Skip) else f"{line.ratio:.2f} (goal {line.goal:.3g})"
         err.print(f"{line.work}: {told}", highlight=False, soft_wrap=True)
-    Console(width=None if sys.stdout.isatty() else WIDE).print(table_of(lines))
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table_of([line for _, line in lines]))
     if json_file is not None:
         json_file.write_text(json.dumps(record(lines, load_before), indent=2) + "\n", encoding="utf-8")
 

@@ -5,7 +5,7 @@ million weights costs less than 0.3 s beside learning, on two workers of this ma
 points of serial training after ten epochs.
 
 `python -m benchmarks.scale --write` writes what was found to docs/studies/scale.json, the two pictures, and the tables
-of docs/distributed.md. `--parts speed` measures only that anew, and `--parts` alone makes tables and
+of docs/studies/shards.md. `--parts speed` measures only that anew, and `--parts` alone makes tables and
 pictures again from the numbers as they are.
 """
 
@@ -30,7 +30,7 @@ from benchmarks.data import DataMissing
 from benchmarks.timing import Line, Row, Skip
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-NUMBERS, PAGE = DOCS / "studies" / "scale.json", DOCS / "distributed.md"
+NUMBERS, PAGE = DOCS / "studies" / "scale.json", DOCS / "studies" / "shards.md"
 Keep = Callable[[str, Any], None]
 
 

@@ -9,6 +9,7 @@ sys.path.insert(0, str(HERE / "_site"))
 
 import api  # noqa: E402
 import commands  # noqa: E402
+import speed  # noqa: E402
 from docutils import nodes  # noqa: E402
 
 import linsep  # noqa: E402
@@ -88,15 +89,19 @@ html_sidebars = {"changelog": [], "faq": [], "index": []}
 
 
 def write_generated_pages(app):
-    """Write the pages of the API and of the command line, and remove those of names that are gone."""
-    folder = HERE / "reference"
-    for part, pages in (("api", api.pages()), ("commands", commands.pages())):
-        (folder / part).mkdir(exist_ok=True)
-        for old in (folder / part).iterdir():
-            if old.name not in pages:
+    """Write the pages of the API, the command line and the benchmarks, and remove those of names that are gone."""
+    speed.write_charts(HERE / "speed" / "charts")
+    for part, pages in (
+        ("reference/api", api.pages()),
+        ("reference/commands", commands.pages()),
+        ("speed", speed.pages()),
+    ):
+        (HERE / part).mkdir(exist_ok=True)
+        for old in (HERE / part).iterdir():
+            if old.is_file() and old.name not in pages:
                 old.unlink()
         for name, text in pages.items():
-            path = folder / part / name
+            path = HERE / part / name
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 path.write_text(text, encoding="utf-8")
 

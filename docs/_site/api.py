@@ -23,7 +23,7 @@ TOPICS = {
 """Names of `linsep` by topic; a name that no topic has is listed under "Other names"."""
 MODULES = (
     "linsep.transforms", "linsep.rules", "linsep.kernels.functions", "linsep.plots", "linsep.plots.notes",
-    "linsep.theory", "linsep.theory.bounds", "linsep.distributed",
+    "linsep.theory", "linsep.theory.bounds", "linsep.theory.risk", "linsep.distributed",
 )  # fmt: skip
 """Modules whose public names have pages as well."""
 ERRORS = ("linsep.validation.errors.ParameterError", "linsep.validation.errors.InvalidDataError")

@@ -7,7 +7,7 @@ from pathlib import Path
 from linsep.estimators.registry import LEARNERS, Entry
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ("_build", "_site", "gallery", "reference/api", "reference/commands")
+GENERATED = ("_build", "_site", "gallery", "reference/api", "reference/commands", "speed")
 """Folders of `docs` that the build writes."""
 PAGES = [
     ROOT / "README.md",
@@ -25,10 +25,12 @@ def built() -> set[Path]:
     """Return the pages that the build writes and other pages link to."""
     import api
     import commands
+    import speed
 
     docs = ROOT / "docs"
     pages = {docs / "reference" / "api" / name for name in api.pages()}
     pages |= {docs / "reference" / "commands" / name for name in commands.pages()}
+    pages |= {docs / "speed" / name for name in speed.pages()}
     return {*pages, docs / "gallery" / "index.rst"}
 
 

@@ -1,4 +1,4 @@
-"""docs/distributed.md says what the study of scale wrote down, and which learners mix; a small study runs."""
+"""docs/studies/shards.md has the figures of the study, docs/distributed.md the learners that mix."""
 
 import doctest
 import io
@@ -16,7 +16,8 @@ from benchmarks.scale import with_tables
 from linsep import LEARNERS, AveragedPerceptron
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "studies" / "shards.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
 STUDY = json.loads((ROOT / "docs" / "studies" / "scale.json").read_text(encoding="utf-8"))
 
 
@@ -33,7 +34,7 @@ def test_a_table_that_is_not_the_studys_is_seen():
 
 def test_the_learners_that_mix_are_those_of_the_table():
     """A learner is named in a row, or is one of "every other online learner" or "every other batch learner"."""
-    rows = re.findall(r"^\| (.*?) \| (.*?) \|$", PAGE.split("| learner | shards |")[1].split("\n\n")[0], re.MULTILINE)
+    rows = re.findall(r"^\| (.*?) \| (.*?) \|$", GUIDE.split("| learner | shards |")[1].split("\n\n")[0], re.MULTILINE)
     named = {name: words for names, words in rows for name in re.findall(r"`(\w+)`", names)}
     others = {kind: words for names, words in rows for kind in re.findall(r"every other (\w+) learner", names)}
     for entry in LEARNERS.values():

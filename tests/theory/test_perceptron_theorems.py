@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from linsep import AveragedPerceptron, Perceptron
 from linsep.theory import locate_and_correct
+from linsep.theory.bounds import regret, shifting
 from tests.fits import fit, logged, radius2, replay, squares, weights
 from tests.problems import integer_rows, separable
 
@@ -112,6 +113,24 @@ def test_regret_against_any_fixed_weights(problem, epochs, data):
     L = np.maximum(0, 1 - y[rows] * (X[rows] @ w)).sum()
     size = math.sqrt(radius2(X) * squares(w))
     assert math.sqrt(learner.mistakes_) <= (size + math.sqrt(size**2 + 4 * L)) / 2 * (1 + 1e-15)
+
+
+@some
+@given(problem=integer_rows(), epochs=st.integers(1, 3), data=st.data())
+def test_regret_against_weights_that_change(problem, epochs, data):
+    """u_i in integers, one for each mistake: sqrt(k) <= (R B + sqrt(R² B² + 4L))/2, B = ||u_k|| + path."""
+    X, y = problem
+    learner = fit(Perceptron(fit_intercept=False, shuffle=False, max_iter=epochs, log=True), X, y)
+    rows = learner.log_.rows
+    pieces = data.draw(arrays(float, (3, X.shape[1]), elements=st.integers(-8, 8))) / 4
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), min_size=2, max_size=2)))
+    u = pieces[np.searchsorted(cuts, np.arange(len(rows)), side="right")]
+    L = np.maximum(0, 1 - y[rows] * np.einsum("ij,ij->i", X[rows], u)).sum()
+    path = np.linalg.norm(np.diff(u, axis=0), axis=1).sum()
+    radius = math.sqrt(radius2(X)) or 1.0
+    allowed = shifting(radius, np.linalg.norm(u[-1]), path, L)
+    assert learner.mistakes_ <= allowed * (1 + 1e-14)
+    assert shifting(radius, np.linalg.norm(u[-1]), 0.0, L) == regret(radius, np.linalg.norm(u[-1]), L) <= allowed
 
 
 @some

@@ -97,6 +97,33 @@ def regret(radius: float, norm: float, losses: float) -> float:
     return _square((radius * norm + math.hypot(radius * norm, 2 * math.sqrt(losses))) / 2)
 
 
+def shifting(radius: float, norm: float, path: float, losses: float) -> float:
+    """Return the perceptron's most mistakes against weights u_1, ..., u_k that change from mistake to mistake.
+
+    sqrt(k) <= (R B + sqrt(R² B² + 4L))/2 for B = ||u_k|| + sum of ||u_i - u_{i-1}||, and L the sum of the hinge losses
+    (1 - y u_i·x)+ over the mistakes. The sum v of the first i mistakes has v_i·u_i = v_{i-1}·u_{i-1} + y u_i·x +
+    v_{i-1}·(u_i - u_{i-1}); add them up, with ||v_i|| <= R sqrt(k). A path of length 0 is :func:`regret`.
+
+    Parameters
+    ----------
+    radius : float
+        R.
+    norm : float
+        ||u_k||, of the last of the weights.
+    path : float
+        The sum of ||u_i - u_{i-1}||.
+    losses : float
+        L.
+
+    Examples
+    --------
+    >>> shifting(1.0, 2.0, path=1.0, losses=4.0) == regret(1.0, 3.0, losses=4.0)
+    True
+    """
+    _check_at_least_0(norm=norm, path=path)
+    return regret(radius, norm + path, losses)
+
+
 def winnow(features: int, margin: float, entries: float = 1.0, rate: float | None = None) -> float:
     """Return ln p / L(eta), u >= 0 being of sum 1 with margin delta, and |x_j| up to `entries` (Littlestone, 1988).
 

@@ -1,0 +1,96 @@
+"""The page of benchmarks: tables and bar charts, from the file that `scripts/bench --json` writes."""
+
+import json
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from linsep.plots.style import COLOURS, axes, name_axes
+
+MEASURED = Path(__file__).parents[1] / "studies" / "benchmarks.json"
+HEAD = """\
+# Benchmarks
+
+In each row, both sides do the same work on the same data, in turns, and the best of each counts. The ratio is the
+peer's measurement divided by linsep's: above 1, linsep needs less. Orange bars are rows in which the peer needs less.
+
+Measured on {date} on a machine with {cores} cores ({processor}), with {versions}.
+`scripts/bench --json FILE` repeats the measurements. Ratios differ between machines by a third and more.
+"""
+
+
+def pages():
+    """Return the text of the page by its file name."""
+    study = json.loads(MEASURED.read_text(encoding="utf-8"))
+    versions = ", ".join(f"{name} {number}" for name, number in study["versions"].items() if number[0].isdigit())
+    machine = {key: study["machine"][key] for key in ("cores", "processor")}
+    head = HEAD.format(date=study["date"], versions=versions, **machine)
+    return {"benchmarks.md": "\n".join([head, *(part for group in groups(study) for part in section(study, group))])}
+
+
+def groups(study):
+    """Return the names of the groups that have rows."""
+    return list(dict.fromkeys(row["group"] for row in study["rows"]))
+
+
+def section(study, group):
+    """Return the part of the page about one group."""
+    rows = [row for row in study["rows"] if row["group"] == group]
+    raced = [row for row in rows if "ratio" in row]
+    yield f"## {group.replace('_', ' ').capitalize()}\n\n{study['groups'][group]}\n"
+    if raced:
+        yield f"![Ratios of the group {group}](charts/{group}.svg)\n"
+        yield "| work | peer | linsep | peer's | ratio | goal | note |\n|---|---|---:|---:|---:|---:|---|"
+        for row in raced:
+            goal = f"{row['goal']:.3g}" + ("" if row["reached"] else ", not reached")
+            sides = amount(row["ours"], row["unit"]), amount(row["peer"], row["unit"])
+            cells = row["work"], row["against"], *sides, f"**{row['ratio']:.2f}**", goal, row["note"]
+            yield "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+        yield ""
+    for row in rows:
+        if "why" in row:
+            yield f"- Not measured: {row['work']}. {row['why']}"
+    yield ""
+
+
+def amount(value, unit):
+    """Return a measurement with its unit."""
+    if unit != "s":
+        return f"{value / 1e6:.1f} MB" if unit == "B" else f"{value:.2f} %" if unit == "%" else f"{value:,.0f}"
+    scale, name = next(((k, n) for k, n in ((1.0, "s"), (1e3, "ms")) if value * k >= 1), (1e6, "µs"))
+    return f"{value * scale:.3g} {name}"
+
+
+def write_charts(folder):
+    """Draw the ratios of each group as bars, on a logarithmic axis that begins at 1."""
+    study = json.loads(MEASURED.read_text(encoding="utf-8"))
+    folder.mkdir(parents=True, exist_ok=True)
+    for group in groups(study):
+        rows = [row for row in study["rows"] if row["group"] == group and "ratio" in row][::-1]
+        if rows:
+            chart(rows).savefig(folder / f"{group}.svg", transparent=True, metadata={"Date": None})
+
+
+def chart(rows):
+    """Return the bars of some rows, the first at the bottom."""
+    figure = Figure(figsize=(9, 0.9 + 0.32 * len(rows)), layout="constrained")
+    ax = axes(figure.subplots(), (9, 3))
+    ratios = [row["ratio"] for row in rows]
+    colours = [COLOURS[0] if ratio >= 1 else COLOURS[1] for ratio in ratios]
+    ax.barh(range(len(rows)), [ratio - 1 for ratio in ratios], left=1, color=colours, height=0.62)
+    ax.set_yticks(range(len(rows)), [row["work"] for row in rows])
+    ax.set_xscale("log")
+    ends = [0.8, 1.25, *ratios]
+    ax.set_xlim(min(ends) / 1.1, max(ends) * 1.25)
+    ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if min(ends) <= t <= max(ends) * 1.1]
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    ax.minorticks_off()
+    ax.axvline(1, color="#808080", linewidth=1)
+    for place, ratio in enumerate(ratios):
+        ax.annotate(
+            f"{ratio:.2f}", (max(ratio, 1), place), (4, 0), textcoords="offset points", va="center", color="#808080"
+        )
+    name_axes(ax, "peer's measurement / linsep's", "")
+    for text in (*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label):
+        text.set_color("#808080")
+    return figure
