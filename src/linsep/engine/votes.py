@@ -16,11 +16,11 @@ from linsep.engine.tiers import tiered
 
 
 def _work_of_walk(kernels: Array, places: Array, *others: Any) -> int:
-    return 16 * (len(places) + 1) * kernels.shape[1]
+    return 2 * (len(places) + 1) * kernels.shape[1]
 
 
 def _work_of_poll(kernels: Array, places: Array, *others: Any) -> int:
-    return 16 * (len(places) + 1) * kernels.shape[1] * len(others[-2])
+    return 2 * (len(places) + 1) * kernels.shape[1] * len(others[-2])
 
 
 def recurrence(factors: Array, terms: Array, first: float) -> Array:

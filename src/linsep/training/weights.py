@@ -81,6 +81,28 @@ def start_link(
     return Imaged(s, first_image(form, rows, origin, number), origin, counts, float(number), form)
 
 
+def images(form: int, number: float, s: Array, origin: Array, last: bool = True, most: float = np.inf) -> Array:
+    """Return the image of sums, by the formula of :func:`linsep.engine.links.image_of` for many at once.
+
+    The `last` row is the bias, if True. Exponents are held at `most`.
+    """
+    with np.errstate(all="ignore"):  # an image may be infinite; the passes handle such images
+        if form == P_NORM:
+            image: Array = np.sign(s) * (np.abs(s) / origin) ** number
+            return image
+        two = stands_for_two(form, len(s), last)
+        height = np.where(two, np.abs(s), s)
+        up = np.exp(np.minimum(number * (height - origin), most))
+        return np.where(two, np.where(s == 0, 0.0, np.sign(s) * up * -np.expm1(-2 * number * height)), up)
+
+
+def stands_for_two(form: int, rows: int, last: bool = True) -> Array:
+    """Return for each row of the sums, (rows, 1), whether the row stands for two weights, of +x and -x."""
+    two = np.full((rows, 1), form != EXPONENTIAL)
+    two[-1] |= last
+    return two
+
+
 def name_of(link: Any) -> str:
     """Return the name by which :func:`start_link` makes this kind of weights."""
     if isinstance(link, Imaged):
@@ -90,11 +112,7 @@ def name_of(link: Any) -> str:
 
 def first_image(form: int, rows: int, origin: Array, number: float) -> Array:
     """Return the image of sums that are all 0; only Winnow's is not 0."""
-    image = np.zeros((rows, len(origin)))
-    if form == EXPONENTIAL:
-        with np.errstate(over="ignore"):  # the passes know what to do with an infinite image
-            image[:-1] = np.exp(-number * origin)
-    return image
+    return images(form, number, np.zeros((rows, len(origin))), origin)
 
 
 def start_readout(kind: Any, rows: int, columns: int) -> Any:
@@ -212,15 +230,7 @@ def has_own_image(link: Imaged) -> bool:
     """Return whether the image of a link is that of its sums and its origin, up to rounding."""
     for lo in range(0, len(link.s), IMAGE_ROWS):
         s, image = link.s[lo : lo + IMAGE_ROWS], link.image[lo : lo + IMAGE_ROWS]
-        two = np.full((len(s), 1), link.form != EXPONENTIAL)
-        two[-1] |= lo + IMAGE_ROWS >= len(link.s)
-        height = np.where(two, np.abs(s), s)
-        with np.errstate(all="ignore"):
-            if link.form == P_NORM:
-                own = np.sign(s) * (height / link.origin) ** link.number
-            else:
-                own = np.exp(link.number * (height - link.origin))
-                own = np.where(two, np.where(s == 0, 0.0, np.sign(s) * own * -np.expm1(-2 * link.number * height)), own)
+        own = images(link.form, link.number, s, link.origin, last=lo + IMAGE_ROWS >= len(link.s))
         if not np.allclose(image, own, rtol=1e-6, atol=TINY):
             return False
     return True
@@ -234,23 +244,20 @@ def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
     """
     used = slice(None) if bias else slice(None, -1)
     axis = None if pair else 0
-    two = np.ones((len(link.s), 1), bool)
-    two[:-1] = link.form != EXPONENTIAL
+    two = stands_for_two(link.form, len(link.s))
     height = np.where(two, np.abs(link.s), link.s)
     origin = np.max(height[used], axis=axis, keepdims=True)
     if link.form == P_NORM:
         near = np.ldexp(1.0, np.frexp(origin)[1]) if link.number <= GENTLE else origin
         origin = np.where(origin > 0, near, 1.0)
-        r = height / origin
-        image = np.sign(link.s) * r**link.number
         p = link.number + 1
-        total = np.sum(r**p, axis=axis)
+        total = np.sum((height / origin) ** p, axis=axis)
         divisor = np.where(total > 0, total, 1.0) ** ((p - 2) / p) / origin
     else:
         # No exponent of a weight that counts is above 0; those of rows that do not count are held there.
         up = np.exp(np.minimum(link.number * (height - origin), 0.0))
         down = np.where(two, np.exp(np.minimum(-link.number * (height + origin), 0.0)), 0.0)
-        image = np.where(two, np.sign(link.s) * up * -np.expm1(-2 * link.number * np.abs(height)), up)
         divisor = np.sum((up + down)[used], axis=axis)
+    image = images(link.form, link.number, link.s, origin, most=0.0)
     origin, divisor = (np.broadcast_to(np.ravel(a), link.origin.shape).copy() for a in (origin, divisor))
     return link._replace(image=image, origin=origin, debt=np.zeros_like(link.debt)), divisor

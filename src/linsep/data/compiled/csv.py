@@ -1,11 +1,13 @@
 """CSV text, compiled: where its rows are, and plain numbers straight into a matrix."""
 
-from typing import NamedTuple
+import re
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep.data.compiled.intrinsics import WORK_A_BYTE, kernel
-from linsep.data.compiled.numbers import HARD, NO_NUMBER, ONE, doubtful, number
+from linsep.data.compiled.numbers import HARD, NO_NUMBER, ONE, PATTERN, doubtful, doubtful_values, number
 from linsep.engine.arrays import Array
 from linsep.engine.tiers import tiered
 
@@ -76,7 +78,41 @@ def mark_rows(text: Array, delimiter: int) -> RowMarks:
     return RowMarks(begins, ends, lines, fields, stop)
 
 
-@kernel()
+def _fill_in_python(
+    text: Any, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
+    hard: Array, powers: Array, single: bool,
+) -> tuple[int, int]:  # fmt: skip
+    """Do what `fill_numbers` does by a regular expression, `split` and `float`; none of the numbers is left unread."""
+    raw, separator, width = bytes(text), bytes([delimiter]), values.shape[1]
+    if not _rows_of(separator, tuple((places < 0).tolist())).fullmatch(raw):
+        return -1, 0
+    cells = raw.replace(b"\r\n", b"\n").replace(b"\n", separator).split(separator)[:-1]
+    n = len(cells) // len(places)
+    for j, place in enumerate(places.tolist()):
+        column = cells[j :: len(places)]
+        if place == LETTERS:
+            marks[1 : n + 1] = np.cumsum([len(cell) for cell in column])
+            letters[: marks[n]] = np.frombuffer(b"".join(column), np.uint8)
+        elif place >= 0:
+            numbers = np.array([float(cell) for cell in column])
+            if not np.isfinite(numbers).all() or (single and place < width and doubtful_values(numbers)):
+                template: Any = fill_numbers.template
+                n, h = template(text, delimiter, places, values, aside, letters, marks, hard, powers, single)
+                return n, h
+            table, at = (values, place) if place < width else (aside, place - width)
+            table[:n, at] = numbers
+    return n, 0
+
+
+@cache
+def _rows_of(separator: bytes, skipped: tuple[bool, ...]) -> re.Pattern[bytes]:
+    """Return the expression of rows of numbers, and of any text where a field is skipped."""
+    between = re.escape(separator)
+    fields = [rb'[^\n\r"' + between + rb"]*+" if skip else PATTERN for skip in skipped]
+    return re.compile(rb"(?:" + between.join(fields) + rb"\r?\n)*+")
+
+
+@kernel(python=_fill_in_python, a_byte=1)
 def fill_numbers(
     text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
     hard: Array, powers: Array, single: bool,

@@ -22,8 +22,8 @@ LEAN = {"_nrt": False, "error_model": "numpy", "no_cpython_wrapper": True, "no_c
 """Do not count references to arrays that are passed on: for many arrays, the counting takes longer than the work."""
 BLOCK, STEP = np.uint64(64), np.uint64(16)
 """Bytes that `scan_block` reads at once, and bytes that `copy_step` copies at once."""
-WORK_A_BYTE = 4
-"""Products that take as long as to read a byte."""
+WORK_A_BYTE = 8
+"""Products that take as long in Python as to read a byte there."""
 
 
 def called(function: Function) -> Function:
@@ -215,10 +215,13 @@ def _with_view(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return memoryview(args[0]), *args[1:]
 
 
-def kernel(bytes_of: Callable[..., int] = _whole, **options: Any) -> Callable[[Function], Tiered]:
+def kernel(
+    bytes_of: Callable[..., int] = _whole, *, a_byte: int = WORK_A_BYTE, **options: Any
+) -> Callable[[Function], Tiered]:  # fmt: skip
     """Read short texts, the first argument, in Python; compile the function for longer ones.
 
-    `bytes_of` returns how many bytes a call may read, given its arguments.
+    `bytes_of` returns how many bytes a call may read, given its arguments; `a_byte` is the work of each. The function
+    `python` reads a text in the loops' place.
     """
     how = {"flat": False, "given": _with_view, "folders": (Path(__file__).parent,)} | options
-    return tiered(lambda *args: WORK_A_BYTE * bytes_of(*args), **how)
+    return tiered(lambda *args: a_byte * bytes_of(*args), **how)

@@ -1,5 +1,6 @@
 """svmlight text to rows, compiled."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from linsep.data.compiled.numbers import (
     NINE,
     NO_NUMBER,
     ONE,
+    PATTERN,
     TEN,
     THREE,
     TWO,
     digit,
     doubtful,
+    doubtful_values,
     number,
 )
 from linsep.engine.arrays import Array
@@ -59,7 +62,39 @@ def _qid(text: Any, k: Any) -> tuple[Any, bool]:
     return k, True
 
 
-@kernel(lambda text, begin, *others: len(text) - begin)
+PLAIN_ROWS = re.compile(rb"(?:[ \t]*+" + PATTERN + rb"(?:[ \t]++\d{1,18}+:" + PATTERN + rb")*+[ \t]*+\r?\n)*+")
+"""Rows without a comment, a qid or a fault in the form of a number."""
+
+
+def _read_in_python(
+    text: Any, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
+    faults: Array, hard: Array, powers: Array, counts: Array,
+) -> Any:  # fmt: skip
+    """Do what `read_rows` does by a regular expression, `split` and `float`, if rows are plain and without fault."""
+    raw = bytes(text[begin:])
+    if PLAIN_ROWS.fullmatch(raw):
+        rows = [row.replace(b":", b" ").split() for row in raw.split(b"\n")[:-1]]
+        first = np.array([float(row[0]) for row in rows])
+        places_of = np.array([int(place) for row in rows for place in row[1::2]], np.int64)
+        entries = np.array([float(entry) for row in rows for entry in row[2::2]])
+        ends = np.cumsum([len(row) // 2 for row in rows])
+        falls = np.diff(places_of) <= 0
+        falls[(ends - 1)[(ends > 0) & (ends < len(places_of))]] = False  # the next row begins
+        doubt = doubtful_values(entries) if values.itemsize == 4 else not np.isfinite(entries).all()
+        high = int(places_of.max(initial=-1))
+        if not (doubt or falls.any()) and np.isfinite(first).all() and high <= np.iinfo(indices.dtype).max:
+            n, m, lines = counts[0], counts[1], counts[6]
+            labels[n : n + len(rows)], places[n : n + len(rows)] = first, np.arange(lines, lines + len(rows))
+            indptr[n + 1 : n + 1 + len(rows)] = m + ends
+            indices[m : m + len(entries)], values[m : m + len(entries)] = places_of, entries
+            counts[4], counts[5] = min(counts[4], places_of.min(initial=counts[4])), max(counts[5], high)
+            counts[[0, 1, 6]] += len(rows), len(entries), len(rows)
+            return len(text)
+    template: Any = read_rows.template
+    return template(text, begin, labels, places, indptr, indices, values, faults, hard, powers, counts)
+
+
+@kernel(lambda text, begin, *others: len(text) - begin, python=_read_in_python, a_byte=1)
 def read_rows(
     text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
     faults: Array, hard: Array, powers: Array, counts: Array,
