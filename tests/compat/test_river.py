@@ -1,11 +1,8 @@
 """Learners wrapped for river pass river's own checks."""
 
-import pytest
-
-pytest.importorskip("river")
-
 import numpy as np
 import pandas as pd
+import pytest
 from river import checks
 
 import linsep

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import linsep
 from linsep import PassiveAggressiveRegressor, load, save
-from tests.sklearn_checks import cases
+from tests.sklearn_checks import cases, name_of
 
 NOT_REPETITION = "a weight multiplies the step, which is not to repeat the row"
 FAILS = {
@@ -162,7 +162,11 @@ def test_bad_input_is_named():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("estimator", "check"), list(cases(PassiveAggressiveRegressor(), FAILS)), ids=str)
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(cases(PassiveAggressiveRegressor(), FAILS)),
+    ids=lambda of: name_of(of) if hasattr(of, "func") else "PA",
+)
 def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
