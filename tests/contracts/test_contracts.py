@@ -192,7 +192,7 @@ def test_late_classes_of_pairs_compete_from_then_on():
     X, y = problem(3)
     order = np.argsort(y, kind="stable")
     W, known, mistakes = np.zeros((3, 7)), [], 0
-    learner = build("perceptron", multi_class="joint")
+    learner = build("perceptron", multi_class="joint", intercept_scaling=1.0)
     for rows in np.array_split(order, 6):
         learner.partial_fit(X[rows], y[rows])
         known = sorted({*known, *y[rows]})
