@@ -195,7 +195,7 @@ def test_the_cost_of_a_file_is_bounded_before_it_is_checked():
 def test_runs_with_shards_are_replayed():
     """Shards and shares follow from the order, the rule and the data: nothing of the run is left unchecked."""
     _, X, y = forger.honest("perceptron", np.random.default_rng(2))
-    clf = Perceptron(shards=2, mixing="mistakes", max_iter=2, random_state=0, tol=None).fit(X, y)
+    clf = fit(Perceptron(shards=2, mixing="mistakes", max_iter=2, random_state=0, tol=None), X, y)
     cert = clf.certificate(X, y)
     assert {"rows", "mixes", "steps"}.isdisjoint(cert.facts["runs"]["run"])
     assert cert.facts["runs"]["run"]["shards"] == [[2, 2]]

@@ -49,6 +49,14 @@ def test_predictions_are_those_of_the_learner():
     assert one == pytest.approx(dict(zip(["down", "up"], learner.predict_proba(table[:1])[0], strict=True)))
 
 
+def test_memory_is_that_of_the_model_alone():
+    model = RiverClassifier(linsep.Perceptron(log=False))
+    model.learn_one({"a": 1.0}, "up")
+    few = model._raw_memory_usage
+    model.learn_many(pd.DataFrame(np.ones((2, 1000))), pd.Series(["up", "down"]))
+    assert few < 8_000 < model._raw_memory_usage < 100_000
+
+
 def test_what_is_no_online_learner_is_refused():
     with pytest.raises(ValueError, match="no learn_one: wrap an online learner"):
         RiverClassifier(linsep.MaxMargin())

@@ -17,7 +17,7 @@ FORMS = {
     "sinh": lambda rate: BalancedWinnow(eta=rate, x_max=None, **IN_ORDER),
     "p-norm": lambda rate: PNormPerceptron(p=2 + rate, **IN_ORDER),
 }
-IN_ORDER = {"shuffle": False, "max_iter": 4, "log": True}
+IN_ORDER = {"shuffle": False, "max_iter": 4, "log": True, "intercept_scaling": 1.0}
 
 each_form = pytest.mark.parametrize("form", FORMS)
 

@@ -49,7 +49,7 @@ readouts = pytest.mark.parametrize("readout", ["last", "average"])
 def test_shrinking_is_multiplication(case, readout):
     rule = CASES[case]
     before, last = naive(rule, X, y)
-    learner = OnlineClassifier(rule, readout=readout, log=True).partial_fit(X, y, classes=[0, 1])
+    learner = OnlineClassifier(rule, intercept_scaling=1.0, readout=readout, log=True).partial_fit(X, y, classes=[0, 1])
     expected = last if readout == "last" else before.mean(axis=0)
     size = np.abs(before).max() if readout == "average" else np.abs(last).max()
     np.testing.assert_allclose(weights(learner), expected, rtol=0, atol=1e-11 * size)
@@ -61,7 +61,7 @@ def test_the_average_is_right_at_every_round(case):
     """Not only where the last fold happens to leave it."""
     rule = CASES[case]
     before, _ = naive(rule, X, y)
-    learner = OnlineClassifier(rule, readout="average", log=False)
+    learner = OnlineClassifier(rule, intercept_scaling=1.0, readout="average", log=False)
     for t in range(len(y)):
         learner.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1])
         mean = before[: t + 1].mean(axis=0)
@@ -73,14 +73,14 @@ def test_the_average_is_right_at_every_round(case):
 def test_a_rule_is_told_the_norm_of_the_weights(keep, readout):
     rule = Keep(keep, keep, 1.0, pause=math.inf, told=1.0)
     before, last = naive(rule, X, y)
-    learner = OnlineClassifier(rule, readout=readout).partial_fit(X, y, classes=[0, 1])
+    learner = OnlineClassifier(rule, intercept_scaling=1.0, readout=readout).partial_fit(X, y, classes=[0, 1])
     expected = last if readout == "last" else before.mean(axis=0)
     np.testing.assert_allclose(weights(learner), expected, rtol=0, atol=1e-11 * np.abs(before).max())
 
 
 def test_the_log_has_what_was_kept():
     rule = CASES["0 now and then"]
-    log = OnlineClassifier(rule, log=True).partial_fit(X, y, classes=[0, 1]).log_
+    log = OnlineClassifier(rule, intercept_scaling=1.0, log=True).partial_fit(X, y, classes=[0, 1]).log_
     assert log.keeps.tolist() == [0.0 if t % 7 == 0 else 0.9 for t in log.rounds]
     assert (log.amounts == 0).tolist() == [t % 3 == 0 for t in log.rounds]
     assert log.rounds.tolist() == list(range(1, len(y) + 1))

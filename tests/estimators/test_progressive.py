@@ -69,7 +69,7 @@ def test_errors_of_single_rows():
     assert one.errors_ == many.errors_
 
 
-@pytest.mark.parametrize("clf", [Perceptron(n_jobs=2), Winnow()])
+@pytest.mark.parametrize("clf", [Perceptron(n_jobs=2, multi_class="ovr"), Winnow(multi_class="ovr")])
 def test_errors_that_nobody_counted_are_not_told(clf):
     clf.fit(X / 3, Y[3])
     with pytest.raises(AttributeError, match="errors_ was not counted"):

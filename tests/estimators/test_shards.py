@@ -118,7 +118,9 @@ def unclear(w, run, t):
 def test_one_vs_rest(name, problem, seed, beta, shards, mixing):
     """Each class is a machine of its own; by mistakes, also in the mix."""
     X, codes = problem
-    learner = fit(build(name, beta, random_state=seed, shards=shards, mixing=mixing), X, NAMES[codes])
+    learner = fit(
+        build(name, beta, random_state=seed, shards=shards, mixing=mixing, multi_class="ovr"), X, NAMES[codes]
+    )
     runs = mix.one_vs_rest(reference(name, len(X)), X, codes, orders(learner, len(X)), shards, mixing, beta)
     assume(all(run.tie == np.inf for run in runs))
     assert learner.mistakes_.tolist() == [len(run.mistakes) for run in runs]

@@ -26,7 +26,9 @@ def noisy(classes, n=1400):
 )
 def test_a_long_run_against_many_rows(form, classes, multi_class):
     X, codes = noisy(classes)
-    learner = fit(VotedPerceptron(max_iter=2, random_state=0, multi_class=multi_class), form(X), codes)
+    learner = fit(
+        VotedPerceptron(max_iter=2, random_state=0, intercept_scaling=1.0, multi_class=multi_class), form(X), codes
+    )
     machines = naive(learner, X, codes)
     assert min(len(state.mistakes) for state in machines) > 900
     assert learner.n_support_ > 600

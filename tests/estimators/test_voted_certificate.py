@@ -23,8 +23,8 @@ REMARKS = {
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("readout", REMARKS)
 def test_the_claims_are_the_perceptrons_and_the_remark_is_the_readouts(readout, y):
-    voted = fit(VotedPerceptron(readout=readout, **MADE), X, y).certificate(X, y)
-    plain = fit(Perceptron(**MADE), X, y).certificate(X, y)
+    voted = fit(VotedPerceptron(readout=readout, multi_class="ovr", **MADE), X, y).certificate(X, y)
+    plain = fit(Perceptron(multi_class="ovr", **MADE), X, y).certificate(X, y)
     assert {**voted.claims, DIGEST: plain.claims[DIGEST]} == plain.claims
     assert verify(voted, X, y)
     whose = "" if y is TWO else " of each class's binary classifier"

@@ -49,7 +49,9 @@ def test_ctrl_c_in_a_stream_leaves_a_learner_that_is_saved_and_goes_on(kind, tmp
     """In place, with the interrupt in the midst of a pass: whatever was learned is kept with its rows."""
     X, y = problem(3, n=1300, reals=True, noise=0.3)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
-    clf = kind(random_state=0).partial_fit(X[:100], y[:100], classes=range(3), sample_weight=weights[:100])
+    clf = kind(random_state=0, multi_class="ovr").partial_fit(
+        X[:100], y[:100], classes=range(3), sample_weight=weights[:100]
+    )
     looks = []
 
     def watch(state):

@@ -78,7 +78,7 @@ def test_a_checkpoint_is_a_learner_that_stopped_there(classes, multi_class):
 
 def test_without_checkpoints_it_is_the_end():
     X, codes, asked = some(3)
-    learner = fit(VotedPerceptron(max_iter=2, random_state=1), X, codes)
+    learner = fit(VotedPerceptron(max_iter=2, random_state=1, multi_class="ovr", intercept_scaling=1.0), X, codes)
     readings = learner.readings(csr_array(asked))
     assert readings.rounds.tolist() == [learner.t_] == [120]
     assert readings.mistakes.tolist() == [np.sum(learner.mistakes_)]

@@ -18,7 +18,7 @@ X, y = two_irises()
 
 @pytest.fixture(scope="module")
 def demo_run():
-    return Perceptron(random_state=ORDER, max_iter=100).fit(X, y)
+    return Perceptron(intercept_scaling=1.0, random_state=ORDER, max_iter=100).fit(X, y)
 
 
 def test_the_replay_ends_in_the_weights_that_answer(demo_run):
@@ -118,7 +118,7 @@ def test_sparse_rows_are_played_again(demo_run):
 
 
 def test_a_sparsified_learner_is_played_again(demo_run):
-    clf = Perceptron(random_state=ORDER, max_iter=100).fit(X, y).sparsify()
+    clf = Perceptron(intercept_scaling=1.0, random_state=ORDER, max_iter=100).fit(X, y).sparsify()
     np.testing.assert_array_equal(replay(clf, X, y), replay(demo_run, X, y))
 
 

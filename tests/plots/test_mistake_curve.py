@@ -28,7 +28,7 @@ def drawn(line, last):
 
 
 def test_the_steps_are_those_of_the_log():
-    clf = fit(Perceptron(random_state=0, max_iter=5, log=True), iris.data, iris.target == 1)
+    clf = fit(Perceptron(random_state=0, max_iter=5, log=True, multi_class="ovr"), iris.data, iris.target == 1)
     ax = mistakes(clf, bound=1000, ax=place())
     np.testing.assert_array_equal(drawn(ax.lines[0], clf.t_), counted(clf.log_.rounds, clf.t_))
     assert title(ax) == f"Perceptron: {clf.mistakes_} mistakes in 750 rounds"
@@ -37,7 +37,9 @@ def test_the_steps_are_those_of_the_log():
 
 
 def test_each_of_a_few_classes_has_a_line():
-    clf = fit(Perceptron(random_state=0, max_iter=5, log=True), iris.data, iris.target_names[iris.target])
+    clf = fit(
+        Perceptron(random_state=0, max_iter=5, log=True, multi_class="ovr"), iris.data, iris.target_names[iris.target]
+    )
     ax = mistakes(clf, ax=place())
     for k in range(3):
         rounds = clf.log_.rounds[clf.log_.classes == k]

@@ -94,7 +94,7 @@ def test_below_a_bound_mistakes_of_shards_are_weighted(mixing):
 
 def test_each_class_has_its_own_weights():
     X, y = three_classes()
-    clf = fit(Perceptron(max_iter=4, shards=3, mixing="mistakes", random_state=0), X, y)
+    clf = fit(Perceptron(max_iter=4, shards=3, mixing="mistakes", random_state=0, multi_class="ovr"), X, y)
     ax = mistakes(clf, bound=40.0, ax=place())
     assert [ends(line) for line in ax.lines[:3]] == pytest.approx(clf.mixes_.mixed_mistakes[-1].tolist())
     pair = fit(Perceptron(max_iter=4, shards=3, random_state=0, multi_class="joint"), X, y)

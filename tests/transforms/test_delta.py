@@ -46,9 +46,10 @@ def test_the_rows_are_extended_by_delta_times_the_identity(kind, X, delta):
 @given(problem=st.one_of(integer_rows(), scattered_rows()), delta=deltas)
 def test_the_first_pass_is_the_plain_one(intercept, problem, delta):
     X, y = problem
-    plain = fit(perceptron(1, fit_intercept=intercept), X, y)
+    how = {"fit_intercept": intercept, "intercept_scaling": 1.0}
+    plain = fit(perceptron(1, **how), X, y)
     for kind in (np.array, csr_array):
-        extended = fit(perceptron(1, fit_intercept=intercept), DeltaTrick(delta).fit_transform(kind(X)), y)
+        extended = fit(perceptron(1, **how), DeltaTrick(delta).fit_transform(kind(X)), y)
         assert extended.mistakes_ == plain.mistakes_
         assert logged(extended) == logged(plain)
         assert np.array_equal(extended.coef_[:, : X.shape[1]], plain.coef_)

@@ -3,6 +3,7 @@
 Features are named by strings; other names become strings. Import this module where river is installed.
 """
 
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,6 +41,11 @@ class _Wrapped:
     def _learn_rows(self, X: Any, y: Any) -> None:
         for row, target in zip(_rows_of(X), np.asarray(y).tolist(), strict=True):
             self._learn(row, target)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Return the bytes of the pickled model: a walk over its objects would count compiled code, too."""
+        return len(pickle.dumps(self))
 
     def _table(self, X: Any) -> Any:
         """Return a dataframe with the model's features as columns; features never seen are left out."""

@@ -162,7 +162,7 @@ def rounds_of(epochs: Sequence[float], rows: int) -> list[int]:
 
 def classifiers(degree: int, seed: int, n_jobs: int | None) -> VotedPerceptron | KernelPerceptron:
     """Return a classifier for each class with the kernel (1 + x.y)^degree; of degree 1 without a kernel."""
-    shared: dict[str, Any] = {"shuffle": "once", "random_state": seed, "n_jobs": n_jobs}
+    shared: dict[str, Any] = {"multi_class": "ovr", "shuffle": "once", "random_state": seed, "n_jobs": n_jobs}
     if degree == 1:
         return VotedPerceptron(fit_intercept=True, intercept_scaling=1.0, **shared)
     return KernelPerceptron(kernel="poly", degree=degree, gamma=1.0, coef0=1.0, cache_size=CACHE, **shared)

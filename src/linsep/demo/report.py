@@ -362,7 +362,7 @@ def two_irises() -> tuple[Array, Array]:
 def boundary() -> Figure:
     """Train a perceptron and draw its boundary's way."""
     X, y = two_irises()
-    clf = Perceptron(random_state=ORDER, max_iter=100).fit(X, y)
+    clf = Perceptron(intercept_scaling=1.0, random_state=ORDER, max_iter=100).fit(X, y)
     figure = Figure(figsize=figure_size(X), layout="constrained")
     boundary_path(clf, X, y, feature_names=FEATURES, ax=figure.add_subplot())
     figure.draw_without_rendering()

@@ -154,7 +154,7 @@ def test_learners_that_are_named():
         (["--epochs", "two"], "--epochs: 'two' is not a whole number"),
         (["--tol", "-1"], "--tol: '-1' is not a number of at least 0 or 'none'"),
         (["--learner", "winnow", "--eta", "0"], "--eta: '0' is not a number above 0 or 'none'"),
-        (["--multi-class", "all"], "--multi-class: 'all' is not 'joint' or 'ovr'"),
+        (["--multi-class", "all"], "--multi-class: 'all' is not 'auto', 'joint' or 'ovr'"),
         (["--class-weight", "heavy"], "--class-weight: 'heavy' is not pairs label=weight"),
         (["--class-weight", "=2"], "--class-weight: '=2' is not"),
         (["--epoch", "3"], "--epochs"),

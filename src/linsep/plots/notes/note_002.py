@@ -359,7 +359,7 @@ def run() -> Run:
     iris = load_iris()
     two = iris.target < 2
     X, y = iris.data[two][:, IRIS_COLUMNS], iris.target[two]
-    clf = Perceptron(random_state=RUN_SEED, max_iter=100, log=True).fit(X, y)
+    clf = Perceptron(intercept_scaling=1.0, random_state=RUN_SEED, max_iter=100, log=True).fit(X, y)
     best = MaxMargin(C=None, tol=1e-6, random_state=0).fit(X, y)
     u = np.append(best.coef_[0], best.intercept_)
     u = u / np.linalg.norm(u)
