@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.data.text.transformers import TextCounter, TextHasher
 from linsep.engine.readouts import UPDATES
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Recent
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
 from linsep.estimators.passive_aggressive_regressor import PassiveAggressiveRegressor
 from linsep.estimators.registry import LEARNERS
+from linsep.models.earlier_files import present_model, present_parameters
 from linsep.models.encode_state import decode_state, encode_state, is_count
 from linsep.models.encoding import Decoder, Encoder, Foreign
 from linsep.solvers.calibration import Isotonic, Platt
@@ -31,15 +31,6 @@ CLASSIFIERS: dict[str, type[Learner]] = {
 TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
 MOST_FEATURES = 1 << 48
 MOST_THREADS = 1 << 16
-RENAMED: dict[str, tuple[str, dict[str, str]]] = {
-    "hinge": ("loss", {"l1": "hinge", "l2": "squared_hinge"}),
-    "method": ("method", {"platt": "sigmoid"}),
-    "multi_class": ("multi_class", {"pair": "joint"}),
-    "smoothing": ("alpha", {}),
-}
-"""Parameters of earlier files: the present name of each, and the present names of its values."""
-REMOVED: dict[str, set[str]] = {"select": {"first", "worst", "random"}}
-"""Parameters of online learners in earlier files, and their values beside None. No prediction depends on them."""
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
@@ -220,11 +211,7 @@ def _encode_parameters(learner: Learner, to: Encoder, name: str) -> dict[str, An
 def _parameters(kind: Any, meta: dict[str, Any], read: Decoder) -> dict[str, Any]:
     """Return the parameters of an estimator, which must be all of its own and no others."""
     stored = {name: read.value(value) for name, value in meta["parameters"].items()}
-    if issubclass(kind, OnlineLearner):
-        stored = {of: value for of, value in stored.items() if not _is_removed(of, value)}
-    parameters = dict(_present(name, value) for name, value in stored.items())
-    if len(parameters) < len(stored):
-        raise Foreign("it has a parameter twice, by an earlier and by its present name")
+    parameters = present_parameters(kind, stored)
     unknown = set(parameters) - set(kind._get_param_names())
     if unknown:
         raise Foreign(f"{kind.__name__} has no parameter {min(unknown)!r:.40}")
@@ -235,16 +222,6 @@ def _parameters(kind: Any, meta: dict[str, Any], read: Decoder) -> dict[str, Any
     if jobs is not None and not (isinstance(jobs, int) and 0 < abs(jobs) <= MOST_THREADS):
         raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to 1 to {MOST_THREADS:,}, or -1, before save")
     return parameters
-
-
-def _is_removed(name: str, value: Any) -> bool:
-    return name in REMOVED and (value is None or (isinstance(value, str) and value in REMOVED[name]))
-
-
-def _present(name: str, value: Any) -> tuple[str, Any]:
-    """Return the present name and value of a parameter of an earlier file."""
-    name, values = RENAMED.get(name, (name, {}))
-    return name, values.get(value, value) if isinstance(value, str) else value
 
 
 def _encode_learner(learner: Any, to: Encoder, name: str) -> dict[str, Any]:
@@ -396,7 +373,7 @@ def _table(weights: Any, features: int) -> Any:
 
 def _decode_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any], read: Decoder) -> None:
     """Set the attributes that the solver computed beside the weights, and validate them."""
-    for of, value in meta.get("facts", {}).items():  # files of before there were facts have none
+    for of, value in present_model(meta)["facts"].items():
         if of not in model._facts:
             raise Foreign(f"{of!r:.40} is nothing that {type(model).__name__} finds")
         setattr(model, of, read.value(value))

@@ -12,6 +12,7 @@ from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
+from linsep.models.earlier_files import present_state
 from linsep.models.encoding import Decoder, Encoder, Foreign, RuleStandIn, ShrinkingRuleStandIn, is_number
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History, RoundClock, Support
@@ -43,8 +44,6 @@ OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_
 COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
 MAY_BE_ZERO = ("power", "shrink")
 """Numbers of rules that may be 0; all others are above 0."""
-LATER = ("behind",)
-"""Counts that files of before there were any do not have: they are 0."""
 MOST_WEIGHTS = 1 << 37
 """Weights, those that are zero and not stored included: in training they took eight bytes each."""
 NORM_TOLERANCE = 1e-6
@@ -242,8 +241,8 @@ def decode_state(
     learner: Learner, meta: dict[str, Any], features: int, classes: int, read: Decoder, name: str
 ) -> TrainingState:
     """Return a learner's state of so many features and classes, if it is sound."""
-    open_labels, dual = learner._open, learner._new_dual(features)
-    numbers = {of: read.value(meta.get(of, 0) if of in LATER else meta[of]) for of in (*NUMBERS, *OF_LOG)}
+    meta, open_labels, dual = present_state(meta), learner._open, learner._new_dual(features)
+    numbers = {of: read.value(meta[of]) for of in (*NUMBERS, *OF_LOG)}
     _refuse_other_numbers(numbers)
     numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
     of_log = {own: numbers.pop(of) for of, own in OF_LOG.items()}
@@ -398,7 +397,7 @@ def _link_numbers(kind: str, meta: dict[str, Any], read: Decoder) -> dict[str, A
         floor = read.value(meta["floor"])
         if floor not in FLOOR.values():
             raise Foreign(f"its link has the floor {floor!r:.20}, which none has")
-        return {"floor": float(floor), "normed": _flag(meta["normed"]), "dual": _flag(meta.get("dual", False))}
+        return {"floor": float(floor), "normed": _flag(meta["normed"]), "dual": _flag(meta["dual"])}
     if kind == "imaged":
         if meta["form"] not in FORMS.values():
             raise Foreign(f"its link has the form {meta['form']!r:.20}, which does not exist")
