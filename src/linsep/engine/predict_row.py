@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Single, inside, row, together
-from linsep.engine.dots import settle_all
+from linsep.engine.dots import to_scores
 from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import Bound, opened, unsigned
@@ -69,7 +69,8 @@ def _work(bound: Bound, row: Any) -> int:
 def predict_row(Link: type, Readout: type) -> Tiered:
     """Return the kernel that predicts one row; called with (Bound(w, readout, numbers, known, pair, room), row).
 
-    `row` and `numbers` together are a :class:`Single`, `known` is the number of classes. It returns (class, status).
+    `row` (values, indices) and `numbers` together are a :class:`Single`, `known` is the number of classes. The kernel
+    returns (class, status).
     With imaged weights, columns of different binary classifiers can't be compared here: they are not normalised.
     """
     imaged = Link is Imaged
@@ -104,7 +105,7 @@ def predict_row(Link: type, Readout: type) -> Tiered:
         if imaged:
             width = K if pair else 1
             for c in range(0, K, width):
-                settle_all(w, z, X, x, c, c + width)
+                to_scores(w, z, X, x, c, c + width)
         for c in range(K):
             if not isfinite(z[c]):
                 return 0, BAD_SCORE

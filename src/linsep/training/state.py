@@ -10,7 +10,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, Dual, Single, room_for
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
-from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_rows
+from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_pairs, learn_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
 from linsep.engine.tiers import Tiered
@@ -114,6 +114,9 @@ class TrainingState:
     sparse: SparseScorer | None = field(default=None, repr=False)
     """If set, the link and the readout have the rows of `sparse.kept` and of the bias only. Such a state predicts; to
     train, make it :meth:`whole`."""
+    first_column: int | None = None
+    """If set, the columns are a block of another state's, from this column on. Even one alone is a class against the
+    rest."""
     sparse_on_request: bool = False
     """Whether `sparsify` made it sparse; else only time and memory differ."""
     _scorer: Any = field(default=None, repr=False)
@@ -249,20 +252,19 @@ class TrainingState:
         return replace(self.copy(), log=self.log.trimmed(), history=self.history and self.history.apart())
 
     def run(
-        self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None,
-        span: tuple[int, int] | None = None,
-    ) -> None:  # fmt: skip
+        self, data: Any, codes: Array, weights: Array, order: Array, first: int, span: tuple[int, int] | None = None
+    ) -> None:
         """Make one pass; raises StoppedError at a row that can't be learned from, with this state in disorder.
 
-        `base` is the first of a block's columns, which even alone are classes against the rest. `span` is the part of
-        the order to visit, if that is not all.
+        `codes` are the columns of the rows' classes; of a block, those of the whole. `first` is the number of row 0 in
+        the log. `span` is the part of the order to visit, if that is not all.
         """
         if self.dual is not None and not isinstance(data, Dual):
             self.dual.run(self, data, codes, weights, order, first, span)
             return
         self._scorer = self._checked = None
-        kernel = self.kernel(type(data), base is not None)
-        bound = self.bound(data, codes, weights, order, base)
+        codes = codes if self.first_column is None else codes - self.first_column
+        kernel, bound = self.compiled_pass(type(data)), self.bound(data, codes, weights, order)
         p, rows = span or (0, data.n_rows if not len(order) else len(order))
         stride = max(1, CHUNK * data.n_rows // max(1, data[0].size * self.columns))
         look = rows if self.watch is None else p + self.watch(self)
@@ -276,27 +278,34 @@ class TrainingState:
                 look = p + self.watch(self)
             if status == LOG_FULL:
                 self.log = self.log.enlarged(self.columns)
-                bound = self.bound(data, codes, weights, order, base)
+                bound = self.bound(data, codes, weights, order)
             elif status != DONE:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
         self.log = self.log.within_limit()
 
-    def kernel(self, data: type, block: bool = False) -> Tiered:
-        """Return the pass over data of this kind; a block of columns is classes even if it has one."""
-        kinds: Any = type(self.rule), type(self.link), type(self.readout), data
-        if self.columns == 1 and not self.pair and not block:
-            return learn_rows(*kinds)
-        return learn_classes(*kinds, self.pair)
+    @property
+    def _one_column(self) -> bool:
+        """Whether the state is one binary classifier of one column: its codes are signs."""
+        return self.columns == 1 and not self.pair and self.first_column is None
 
-    def bound(self, data: Any, codes: Array, weights: Array, order: Array, base: int | None = None) -> Bound:
-        """Return the first argument of :meth:`kernel`: this state and the rows."""
+    def compiled_pass(self, data: type) -> Tiered:
+        """Return the pass over data of this kind."""
+        kinds: Any = type(self.rule), type(self.link), type(self.readout), data
+        learn = learn_rows if self._one_column else learn_pairs if self.pair else learn_classes
+        return learn(*kinds)
+
+    def bound(self, data: Any, codes: Array, weights: Array, order: Array) -> Bound:
+        """Return the first argument of :meth:`compiled_pass`: this state and the rows."""
         check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log.lines))
-        many = self.columns > 1 or self.pair or base is not None
-        known = self.columns - self.background if self.errors is not None else 0
-        how = (class_room(self.columns), base or 0, self.link.s.nbytes > CACHE_BYTES, known) if many else ()
-        rows = tuple(data)[2:] if isinstance(data, Single) else tuple(data)
-        return Bound(*parts, rows, codes, weights, order, room_for(data), *how)
+        rows = tuple(data)[3:] if isinstance(data, Single) else tuple(data)
+        more: tuple[Any, ...] = ()
+        if not self._one_column:
+            more = (class_room(self.columns), self.link.s.nbytes > CACHE_BYTES)
+        if not self._one_column and not self.pair:
+            labels = self.columns - self.background if self.errors is not None else 0
+            more += (self.first_column or 0, labels)
+        return Bound(*parts, rows, codes, weights, order, room_for(data), *more)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, and the log's free room."""
@@ -307,7 +316,8 @@ class TrainingState:
         """Return a state of some of the columns, with an empty log, that shares no memory with this one."""
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
         cut["tally"].errors[0] = -1  # a block sees its own columns alone
-        return replace(self, **cut, log=self.log.emptied(), watch=None, progressive=None, _scorer=None)
+        log = self.log.emptied()
+        return replace(self, **cut, log=log, first_column=lo, watch=None, progressive=None, _scorer=None)
 
     def join(self, blocks: list["TrainingState"]) -> None:
         """Take over the columns of blocks that together are all of this state's, and their logs."""

@@ -467,7 +467,7 @@ class OnlineLearner(Learner):
         self._state.keep_log(self.log, weighted, 0)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
-        self._row_learner = RowLearner(self._state, self._bias, codes, weights, self.n_features_in_)
+        self._row_learner = RowLearner(self._state, self._bias, self.n_features_in_, codes, weights)
         return self._row_learner
 
     def _check_shards(self, whole: bool = True) -> None:
