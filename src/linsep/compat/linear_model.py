@@ -38,6 +38,7 @@ from linsep.engine.step import reads_norm
 from linsep.estimators.base.batch import BatchSolution, solved_state
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.regressor import Regressor, targets_of
+from linsep.estimators.base.traits import Traits
 from linsep.rules import descent
 from linsep.rules.passive_aggressive_regression import ShrinkingPassiveAggressive, ShrinkingRegression
 from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError
@@ -384,7 +385,7 @@ class Classifier(Stochastic, Learner):
         name: (kind, *fixed.values()) if fixed or "epsilon" not in kind._fields else (kind, 0.1)  # type: ignore[attr-defined]
         for name, (kind, fixed) in LOSSES.items()
     }
-    _never_mixes = "its training is scikit-learn's"
+    _traits = Traits(never_mixes="its training is scikit-learn's")
 
     @property
     @at_once

@@ -1,5 +1,6 @@
 """Naive Bayes as a linear separator that counts."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -92,9 +93,13 @@ class NaiveBayes(BatchLearner):
         "open_labels_": Fact(bool),
         "rounding_": Fact(np.float64, least=0),
     }
-    _mixes = "has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments"
-    _never_mixes = ""
-    _counts_rows = _exports_probabilities = _weighs_unseen_features = True
+    _traits = replace(
+        BatchLearner._traits,
+        never_mixes="",
+        mixes="has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments",
+        counts_rows=True,
+        exports_probabilities=True,
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions(set(KINDS))],
         "alpha": [SHARE],

@@ -1,5 +1,6 @@
 """The voted perceptron: every hypothesis of the run has a vote, as large as the rounds that it survived."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -54,6 +55,7 @@ class VotedPerceptron(Voter):
     array([2.125])
     """
 
+    _traits = replace(Voter._traits, rules=(Rule,))
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Voter._parameter_constraints,
         "when_full": [StrOptions({"raise", "forget"})],
@@ -73,8 +75,6 @@ class VotedPerceptron(Voter):
         self.normalize = normalize
         self.max_support = max_support
         self.when_full = when_full
-
-    _rules = (Rule,)
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())

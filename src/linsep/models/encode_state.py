@@ -307,12 +307,12 @@ def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None
 
 def _refuse_another_rule(learner: Learner, rule: Any, link: Any) -> None:
     """Refuse a rule, or weights, that no parameters of a learner make. Learners that are given a rule take any."""
-    if not learner._rules:
+    if not learner._traits.rules:
         return
     kind, name = type(rule), type(learner).__name__
-    if kind not in learner._rules:
+    if kind not in learner._traits.rules:
         raise Foreign(f"its rule is {kind.__name__:.40}, with which no {name} is trained")
-    if name_of(link) != ("scaled" if shrinks(kind) else learner._link):
+    if name_of(link) != ("scaled" if shrinks(kind) else learner._traits.link):
         raise Foreign(f"its weights are {name_of(link)}, not of the kind that its rule moves in a {name}")
     for of, number in rule._asdict().items():
         if not (number > 0 or (number == 0 and of in MAY_BE_ZERO)):

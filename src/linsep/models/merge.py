@@ -79,7 +79,7 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     shares, divisor = _shares(states, how, weights)
     if len(models) == 1 and shares[0] == divisor:
         return copy.deepcopy(models[0])
-    if models[0]._never_mixes:
+    if models[0]._traits.never_mixes:
         raise ValueError(
             f"{type(models[0]).__name__} is not merged: its answers are about the hypotheses of one run; add up what "
             "the models' decision_function returns, or train AveragedPerceptron, which can be merged"

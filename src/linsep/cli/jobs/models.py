@@ -63,7 +63,7 @@ def weights_view(learner: Any) -> Any:
     """
     if not isinstance(learner, Voter):
         return sparse_view(learner)
-    if learner._weights_of_rows:
+    if learner._traits.weights_of_rows:
         return None
     if learner.readout in LINEAR:
         return learner
@@ -101,7 +101,7 @@ def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]
             raise UsageError(f"--class: the weights of {type(learner_of(model)).__name__} are not written out")
         return []
     classes, coef = learner.classes_, learner.coef_
-    if len(classes) > 2 and learner._counts_rows:
+    if len(classes) > 2 and learner._traits.counts_rows:
         coef = coef - coef.mean(axis=0)  # logarithms of probabilities, all below 0: what counts is how they differ
     labels = classes.tolist()
     if label is not None:

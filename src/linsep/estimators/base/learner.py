@@ -25,6 +25,7 @@ from linsep.engine.runtime import threads
 from linsep.estimators.base.bias import AUTO, NO_ENTRY
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
+from linsep.estimators.base.traits import Traits
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
 from linsep.training.single_rows import RowPredictor
@@ -60,22 +61,14 @@ class Learner(ClassifierMixin, BaseEstimator):
     seed_: int
     n_iter_: int
     _open = False
-    _rules: ClassVar[tuple[type, ...]] = ()
-    """The rules that parameters may make; empty if a parameter is the rule. A model file with another is refused."""
-    _link: ClassVar[str] = "additive"
-    """The kind of weights of rules that do not shrink them."""
+    _traits = Traits(never_mixes="its answer is about all rows at once")
     _facts: ClassVar[dict[str, Fact]] = {}
     """The attributes that a solver sets beside the weights, by name; model files contain them."""
-
-    _mixes: ClassVar[str] = ""
-    """The guarantee for a mix of shards, in a few words; empty if shards are never mixed."""
-    _never_mixes: ClassVar[str] = "its answer is about all rows at once"
-    """The reason why shards are never mixed; empty if some parameters allow mixing."""
 
     @property
     def _no_mixing(self) -> str:
         """The reason why shards are not mixed with the present parameters; empty if they are."""
-        return self._never_mixes
+        return self._traits.never_mixes
 
     @at_once
     def decision_function(self, X: Any) -> Array:
@@ -138,7 +131,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         >>> clf.kept_, clf.n_features_in_, clf.coef_.toarray()
         (1, 4, array([[ 0., -3.,  0.,  0.]]))
         """
-        if "exponential" in (getattr(self, "_link", ""), getattr(self, "link", "")):
+        if "exponential" in (self._traits.link, getattr(self, "link", "")):
             raise AttributeError(f"{type(self).__name__}'s weights are exponentials, of which none is 0")
         return self._sparsify
 
@@ -341,13 +334,6 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Return whether training on these rows makes just the updates of the log, and no others between them."""
         return True
 
-    _counts_rows: ClassVar[bool] = False
-    """If True, training counts all rows in one pass: counts of shards add up, and weights are log-probabilities."""
-    _weights_of_rows: ClassVar[bool] = False
-    """If True, the weights are those of the rows kept, for a kernel: no feature has a weight."""
-    _exports_probabilities: ClassVar[bool] = False
-    """If True, ONNX exports have the probabilities: functions of the scores alone."""
-
     @property
     def _no_weights(self) -> str:
         """The reason why the predictions are not those of one weight for each feature; empty if they are."""
@@ -371,7 +357,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _weighs_unseen_features(self) -> bool:
         """Whether a feature that no row had has a nonzero weight."""
         link = self._fitted().link
-        return isinstance(link, Imaged) and link.form == EXPONENTIAL
+        return self._traits.counts_rows or (isinstance(link, Imaged) and link.form == EXPONENTIAL)
 
     def _check_facts(self) -> None:
         """Raise a ValueError if the facts of a model file are not such as the learner computes."""

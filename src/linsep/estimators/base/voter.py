@@ -11,6 +11,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.online import NO_WIDTH, OnlineLearner
+from linsep.estimators.base.traits import Traits
 from linsep.kernels.functions import Linear
 from linsep.training import votes
 from linsep.training.epochs import order_of
@@ -40,7 +41,7 @@ class Voter(OnlineLearner):
         "max_support": [None, Interval(Integral, 1, None, closed="left")],
     }
     _facts: ClassVar[dict[str, Fact]] = {"draws_": Fact(int, least=0)}
-    _mixes, _never_mixes = "", "it predicts with the hypotheses of one run, one after the other"
+    _traits = Traits(never_mixes="it predicts with the hypotheses of one run, one after the other")
     readout: str
     normalize: bool
     max_support: int | None
