@@ -43,7 +43,7 @@ from linsep.rules import descent
 from linsep.rules.passive_aggressive_regression import ShrinkingPassiveAggressive, ShrinkingRegression
 from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError
 from linsep.training.state import NO_WEIGHTS, StoppedError, as_floats
-from linsep.training.transaction import all_or_nothing, at_once
+from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among, encode
@@ -388,7 +388,7 @@ class Classifier(Stochastic, Learner):
     _traits = Traits(never_mixes="its training is scikit-learn's")
 
     @property
-    @at_once
+    @on_snapshot
     def coef_(self) -> Any:
         """The weights, (1, features) for two classes, else (classes, features).
 
@@ -402,7 +402,7 @@ class Classifier(Stochastic, Learner):
         self._set_published(slice(0, -1), weights)
 
     @property
-    @at_once
+    @on_snapshot
     def intercept_(self) -> Array:
         """The bias of each row of `coef_`, to write to as to that."""
         return live(self._fitted().link.s[-1], self._dtype)
@@ -538,7 +538,7 @@ class RegressorBase(Stochastic, Regressor):
     }
 
     @property
-    @at_once
+    @on_snapshot
     def coef_(self) -> Any:
         """The weights, (features,), to write to as for the classifiers."""
         state = self._fitted()
@@ -551,7 +551,7 @@ class RegressorBase(Stochastic, Regressor):
         self._set_published(slice(0, -1), weights)
 
     @property
-    @at_once
+    @on_snapshot
     def intercept_(self) -> Array:
         """The bias of each row of `coef_`, to write to as to that."""
         return live(self._fitted().link.s[-1], self._dtype)
@@ -687,7 +687,7 @@ class SGDClassifier(Classifier):
         self.average = average
 
     @available_if(_has_probabilities)
-    @at_once
+    @on_snapshot
     def predict_proba(self, X: Any) -> Array:
         """Return the estimated probability of each class, (rows, classes); of the losses log_loss, modified_huber.
 

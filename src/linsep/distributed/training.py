@@ -25,7 +25,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved
 from linsep.training.epochs import Enough, refuse_overflow
-from linsep.training.mixing import ShardMix, settle
+from linsep.training.mixing import ShardMix, compute_image
 from linsep.training.state import TrainingState
 from linsep.validation.errors import ParameterError
 from linsep.validation.labels import clean
@@ -220,9 +220,9 @@ class Run:
             over.append(enough.after(made, profile.rows))
             twin._state, twin.n_iter_ = state, state.epochs
             if path is not None:
-                settle(state)
+                compute_image(state)
                 checkpoint.write(twin, history)
-        settle(state)
+        compute_image(state)
         twin._state, twin.n_iter_ = state, state.epochs
         self._take_over(twin)
         if enough.more_helps:

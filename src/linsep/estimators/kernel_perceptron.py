@@ -147,7 +147,7 @@ class KernelPerceptron(Voter):
     def dual_coef_(self) -> Array:
         """How much of each row of `support_` the weights that answer have: (classes, rows), (1, rows) of two."""
         self._check_linear()
-        shares, _, divisors = self._replay().dual(self.readout, self.normalize)
+        shares, _, divisors = self._hypotheses().dual(self.readout, self.normalize)
         return self._of_classes((shares / divisors).T, axis=0, flat=False)
 
     def _weights(self) -> Array:

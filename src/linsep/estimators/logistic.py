@@ -24,7 +24,7 @@ from linsep.solvers.logistic import objective as solvers
 from linsep.solvers.logistic.gradient_ascent import gradient_ascent
 from linsep.solvers.logistic.newton import newton
 from linsep.training.state import Parts, TrainingState
-from linsep.training.transaction import at_once
+from linsep.training.transaction import on_snapshot
 from linsep.validation.errors import ParameterError
 
 SOLVERS: dict[str, Callable[..., solvers.LogisticSolution]] = {"batch": gradient_ascent, "newton": newton}
@@ -354,7 +354,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
                 )
         return Parts(Logistic(self.eta0, self.power_t, shrink), readout=READOUTS[self.readout])
 
-    @at_once
+    @on_snapshot
     def predict_proba(self, X: Any) -> Array:
         """Return Pr(class | x), (rows, classes).
 

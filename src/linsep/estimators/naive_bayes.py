@@ -18,7 +18,7 @@ from linsep.solvers.naive_bayes.precision import level_ties
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, ClassCounts, priors_of
 from linsep.training.state import TrainingState
-from linsep.training.transaction import all_or_nothing, at_once
+from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries, without_duplicates
 
@@ -193,7 +193,7 @@ class NaiveBayes(BatchLearner):
         """Return Pr(class | x), (rows, classes), if features are independent as the model has it."""
         return np.exp(self.predict_log_proba(X))
 
-    @at_once
+    @on_snapshot
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln Pr(class | x), (rows, classes)."""
         scores = self.decision_function(X)

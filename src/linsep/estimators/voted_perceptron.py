@@ -91,12 +91,12 @@ class VotedPerceptron(Voter):
         return self._learn_alone(x, y) if full and self.when_full == "raise" else super().learn_one(x, y)
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
-        weights, divisors = self._replay().written_out(self.readout, self.normalize)
+        weights, divisors = self._hypotheses().written_out(self.readout, self.normalize)
         scorer = Scorer(Additive(weights), np.ones(len(divisors)), self._state.pair)
         return scorer.scores(data, jobs) / divisors
 
     def _weights(self) -> Array:
         self._fitted()
         self._check_linear()
-        weights, divisors = self._replay().written_out(self.readout, self.normalize)
+        weights, divisors = self._hypotheses().written_out(self.readout, self.normalize)
         return weights / divisors

@@ -15,7 +15,7 @@ from linsep.engine.step import reads_sign_only
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner, Shared
 from linsep.models.save_load import same_form
-from linsep.training.mixing import link_of, minus_total, settle, weights_of
+from linsep.training.mixing import compute_image, link_of, minus_total, weights_of
 from linsep.training.state import TrainingState
 from linsep.training.weights import name_of
 from linsep.validation.labels import refuse_another_type
@@ -248,7 +248,7 @@ def _merged(states: Sequence[TrainingState], shares: Sequence[float], divisor: f
         rows=sum(state.rows for state in states),
         _scorer=None,
     )
-    settle(merged)
+    compute_image(merged)
     return merged
 
 

@@ -13,7 +13,7 @@ from linsep.engine.native import Bound, BoundType
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.engine.predict_row import predict_row
 from linsep.engine.runtime import uninterrupted
-from linsep.training.history import Replay, refuse_endless
+from linsep.training.history import RunHypotheses, refuse_endless
 from linsep.training.scoring import with_zero_row
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, TrainingState
 from linsep.training.weights import for_reading
@@ -109,7 +109,7 @@ class RowLearner(Direct):
             self._pass(indices, values, distinct, label)
             return
         weight = self.class_weights[int(label) : int(label) + 1]
-        refuse_endless(Replay(state).span()[1] + float(weight.sum()))
+        refuse_endless(RunHypotheses(state).span()[1] + float(weight.sum()))
         with uninterrupted():
             since, lines = int(state.tally.rounds[0]), state.log.lines
             self._pass(indices, values, distinct, label)

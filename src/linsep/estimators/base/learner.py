@@ -30,7 +30,7 @@ from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
 from linsep.training.single_rows import RowPredictor
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
-from linsep.training.transaction import PREPARED, all_or_nothing, at_once
+from linsep.training.transaction import PREPARED, all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
     canonical,
@@ -70,7 +70,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         """The reason why shards are not mixed with the present parameters; empty if they are."""
         return self._traits.never_mixes
 
-    @at_once
+    @on_snapshot
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row: (rows,) for two classes, else (rows, classes).
 
@@ -89,13 +89,13 @@ class Learner(ClassifierMixin, BaseEstimator):
             raise InvalidDataError(TOO_LARGE)
         return scores
 
-    @at_once
+    @on_snapshot
     def predict(self, X: Any) -> Array:
         """Return the label of each row; a score of 0 is the negative class, ties go to the lower one."""
         return predicted_labels(self.decision_function(X), self.classes_)
 
     @property
-    @at_once
+    @on_snapshot
     def coef_(self) -> Any:
         """The weights that predict, normalised: (1, features) for two classes, else (classes, features).
 
@@ -113,7 +113,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         return weights if state.sparse is None else state.sparse_weights(weights)
 
     @property
-    @at_once
+    @on_snapshot
     def intercept_(self) -> Array:
         """The bias of each row of `coef_`: the constant feature's weight times its value; a read-only array."""
         biases: Array = frozen(self._of_classes(self._weights()[-1:].T * self._bias, axis=0, flat=False)[:, 0])
@@ -152,7 +152,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         return self
 
     @property
-    @at_once
+    @on_snapshot
     def kept_(self) -> int:
         """The number of features whose weights are stored: all, or after `sparsify` those with a nonzero weight."""
         state = self._readable()
@@ -229,7 +229,7 @@ class Learner(ClassifierMixin, BaseEstimator):
             indices, values = indices[known], values[known]
         return predictor.predict(indices, values)
 
-    @at_once
+    @on_snapshot
     def _predict_one_by_scores(self, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
         self._fitted()
@@ -239,7 +239,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
         return predicted_labels(self._finite_scores(row), self.classes_).tolist()[0]
 
-    @at_once
+    @on_snapshot
     def _prepare_predict_one(self) -> RowPredictor:
         """Cache what stays constant between single rows."""
         self._row_predictor = RowPredictor(self._fitted(), self._bias, self.classes_, self._names)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from linsep.engine.arrays import Array, frozen
 from linsep.training.state import TOO_LARGE, TrainingState
-from linsep.training.transaction import at_once
+from linsep.training.transaction import on_snapshot
 from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 
@@ -20,7 +20,7 @@ class Regressor(RegressorMixin, BaseEstimator):
     n_features_in_: int
     _state: TrainingState
 
-    @at_once
+    @on_snapshot
     def predict(self, X: Any) -> Array:
         """Return the value of each row, w.x + b."""
         state = self._fitted()
@@ -33,13 +33,13 @@ class Regressor(RegressorMixin, BaseEstimator):
         return values
 
     @property
-    @at_once
+    @on_snapshot
     def coef_(self) -> Any:
         """The weights, (features,), a read-only array."""
         return frozen(np.ascontiguousarray(self._fitted().scorer().weights()[:-1, 0]))
 
     @property
-    @at_once
+    @on_snapshot
     def intercept_(self) -> Array:
         """The bias, (1,), a read-only array."""
         state = self._fitted()
