@@ -42,7 +42,7 @@ from linsep.estimators.base.traits import Traits
 from linsep.rules import descent
 from linsep.rules.passive_aggressive_regression import ShrinkingPassiveAggressive, ShrinkingRegression
 from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError
-from linsep.training.state import NO_WEIGHTS, StoppedError, as_floats
+from linsep.training.state import NO_WEIGHTS, SparseState, StoppedError, as_floats
 from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
@@ -395,7 +395,7 @@ class Classifier(Stochastic, Learner):
         Writing to the array changes the model. It is a read-only copy for float32 rows, and CSR after `sparsify`.
         """
         state = self._fitted()
-        return super().coef_ if state.sparse is not None else live(state.link.s[:-1].T, self._dtype)
+        return super().coef_ if isinstance(state, SparseState) else live(state.link.s[:-1].T, self._dtype)
 
     @coef_.setter
     def coef_(self, weights: Any) -> None:
@@ -542,8 +542,8 @@ class RegressorBase(Stochastic, Regressor):
     def coef_(self) -> Any:
         """The weights, (features,), to write to as for the classifiers."""
         state = self._fitted()
-        if state.sparse is not None:
-            return state.sparse_weights(state.scorer().weights()[:-1].T)
+        if isinstance(state, SparseState):
+            return state.of_all_features(state.scorer().weights()[:-1].T)
         return live(state.link.s[:-1, 0], self._dtype)
 
     @coef_.setter

@@ -16,8 +16,8 @@ from linsep.models.earlier_files import present_state
 from linsep.models.encoding import Decoder, Encoder, Foreign, RuleStandIn, ShrinkingRuleStandIn, is_number
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History, RoundClock, Support
-from linsep.training.scoring import keep_features
-from linsep.training.state import TrainingState
+from linsep.training.scoring import KeptFeatures, keep_features
+from linsep.training.state import SparseState, TrainingState
 from linsep.training.update_log import NO_LINES, MixLog, UpdateLog, lines_with_room
 from linsep.training.weights import (
     FIELDS,
@@ -197,7 +197,7 @@ def _decode_kernel(meta: dict[str, Any], bias: float, read: Decoder) -> Kernel:
 def encode_state(state: TrainingState, to: Encoder, name: str) -> dict[str, Any]:
     """Return the values of a state and store its arrays; weights that are mostly zero are stored sparsely."""
     arrays = to.arrays
-    compact = state.sparse is not None and state.sparse_on_request
+    compact = isinstance(state, SparseState) and state.on_request
     state, kept = _stored(state)
     meta: dict[str, Any] = to.values({of: getattr(state, of) for of in NUMBERS}, name)
     meta |= to.values({of: getattr(state.log, own) for of, own in OF_LOG.items()}, name)
@@ -227,7 +227,7 @@ def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
 
     Only additive and scaled weights are left out: other weights are normalised together.
     """
-    if state.sparse is not None:
+    if isinstance(state, SparseState):
         return (state.whole(), None) if isinstance(state.link, Imaged) else (state, state.sparse.kept.numbers)
     if isinstance(state.link, Imaged) or state.history is not None or state.features < MANY:
         return state, None
@@ -289,7 +289,7 @@ def decode_state(
         return state.sparsified() if _flag(meta["compact"]) else state
     if isinstance(link, Imaged):
         raise Foreign("weights of its kind are not stored sparsely")
-    return state.with_features(kept, features, _flag(meta["compact"]))
+    return SparseState.of(state, state.scorer(), KeptFeatures(kept, features), _flag(meta["compact"]))
 
 
 def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None:

@@ -15,7 +15,7 @@ from linsep.engine.predict_row import predict_row
 from linsep.engine.runtime import uninterrupted
 from linsep.training.history import RunHypotheses, refuse_endless
 from linsep.training.scoring import with_zero_row
-from linsep.training.state import IN_ORDER, NO_WEIGHTS, TrainingState
+from linsep.training.state import IN_ORDER, NO_WEIGHTS, SparseState, TrainingState
 from linsep.training.weights import for_reading
 from linsep.validation.inputs import refuse_other_columns, refuse_unequal, single_row
 
@@ -171,10 +171,11 @@ class RowPredictor(Direct):
         kinds: Any = type(state.link), type(state.readout)
         super().__init__(predict_row(*kinds))
         self.state, self.bias, self.labels, self.names = state, bias, labels.tolist(), names
-        self.direct = state.sparse is None and names is None
+        self.kept = state.sparse.kept if isinstance(state, SparseState) else None
+        self.direct = self.kept is None and names is None
         self.one_scale = not isinstance(state.link, Imaged) or state.pair or len(labels) <= 2
         link, readout = state.link, state.readout
-        if state.sparse is not None:
+        if self.kept is not None:
             link, readout = with_zero_row(link), with_zero_row(readout)
         self.width = len(link.s) - 1
         numbers = (0, self.width, bias, False)
@@ -183,10 +184,10 @@ class RowPredictor(Direct):
 
     def predict(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""
-        places, sparse = indices, self.state.sparse
-        if sparse is not None:
+        places = indices
+        if self.kept is not None:
             refuse_unequal(indices, values)
-            places = sparse.kept.places(indices.astype(np.int64))
+            places = self.kept.places(indices.astype(np.int64))
         code, status = self.call(self.bound, (values, places))
         if status == FLAW:
             refuse_unequal(indices, values)

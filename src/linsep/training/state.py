@@ -1,6 +1,6 @@
 """The state of training: rule, weights, counts and log, and the passes that update them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -111,14 +111,9 @@ class TrainingState:
     watch: TrainingWatch | None = field(default=None, repr=False)
     progressive: ProgressiveErrors | None = field(default=None, repr=False)
     """If set, an average predicts the rows of the first epoch in blocks, each before it is learned."""
-    sparse: SparseScorer | None = field(default=None, repr=False)
-    """If set, the link and the readout have the rows of `sparse.kept` and of the bias only. Such a state predicts; to
-    train, make it :meth:`whole`."""
     first_column: int | None = None
     """If set, the columns are a block of another state's, from this column on. Even one alone is a class against the
     rest."""
-    sparse_on_request: bool = False
-    """Whether `sparsify` made it sparse; else only time and memory differ."""
     _scorer: Any = field(default=None, repr=False)
     _checked: Array | None = field(default=None, repr=False)
     """The sums that :meth:`check_for_single_rows` found in range, if no other pass has updated them since."""
@@ -228,7 +223,12 @@ class TrainingState:
         """The number of features, the bias not counted."""
         if self.dual is not None:
             return self.dual.width
-        return len(self.link.s) - 1 if self.sparse is None else self.sparse.kept.features
+        return len(self.link.s) - 1
+
+    @property
+    def kept(self) -> int:
+        """The number of features whose weights are stored, as users see it."""
+        return self.features
 
     @property
     def errors(self) -> int | None:
@@ -392,8 +392,6 @@ class TrainingState:
         They are cached until the next round. A pass counts a round before it updates the weights, and a row after: a
         scorer that another thread makes in between is cached under a pair of counts that does not come again.
         """
-        if self.sparse is not None:
-            return self.sparse
         features = self.features if features is None else features
         key, cached = (int(self.tally.rounds[0]), self.rows, features), self._scorer
         if cached is None or cached[0] != key:
@@ -414,39 +412,76 @@ class TrainingState:
             nonzero |= any_bit_set(self.readout.u)
         return np.flatnonzero(nonzero[:-1])
 
-    def sparsified(self) -> "TrainingState":
+    def sparsified(self) -> "SparseState":
         """Return a state without the weights that are zero, which predicts the same to the bit."""
-        if self.sparse is not None:
-            return replace(self, sparse_on_request=True)
         if isinstance(self.link, Imaged) and self.link.form == EXPONENTIAL:
             raise ValueError("the weights are exponentials, of which none is 0: there is nothing to leave out")
-        dense, kept = self.scorer(), self.nonzero_features()
-        few = {name: keep_features(getattr(self, name), kept) for name in ("link", "readout")}
-        link = with_zero_row(keep_features(dense.link, kept))
-        sparse = SparseScorer(link, dense.divisor, self.pair, KeptFeatures(kept, self.features))
-        return replace(self, **few, sparse=sparse, sparse_on_request=True, watch=None, progressive=None, _scorer=None)
+        kept, scorer = self.nonzero_features(), self.scorer()
+        few = replace(self, link=keep_features(self.link, kept), readout=keep_features(self.readout, kept))
+        scorer = replace(scorer, link=keep_features(scorer.link, kept))
+        return SparseState.of(few, scorer, KeptFeatures(kept, self.features), on_request=True)
 
-    def sparse_weights(self, weights: Array) -> Any:
-        """Return weights of the features kept, (rows, kept), as a matrix of all features: CSR after `sparsify`."""
-        assert self.sparse is not None
+    def whole(self) -> "TrainingState":
+        """Return a state with the weights of all features, which can be trained."""
+        return self
+
+    def of_all_features(self, weights: Array) -> Any:
+        """Return stored weights, (rows, stored features), as weights of all features."""
+        return weights
+
+
+@dataclass(kw_only=True)
+class SparseState(TrainingState):
+    """A state that has the weights of some features only; it predicts, and trains once it is :meth:`whole`.
+
+    The link and the readout have rows for the features of `sparse.kept`, and for the bias.
+    """
+
+    sparse: SparseScorer = field(repr=False)
+    on_request: bool
+    """Whether `sparsify` made it; else only time and memory differ."""
+
+    @classmethod
+    def of(cls, few: TrainingState, scorer: Scorer, kept: KeptFeatures, on_request: bool) -> "SparseState":
+        """Make a sparse state of a state, and of weights that predict, which both have the features kept alone."""
+        sparse = SparseScorer(with_zero_row(scorer.link), scorer.divisor, few.pair, kept)
+        reset = {"watch": None, "progressive": None, "_scorer": None}
+        return cls(**_fields(few) | reset, sparse=sparse, on_request=on_request)
+
+    @property
+    def features(self) -> int:
+        """The number of all features, the bias not counted."""
+        return self.sparse.kept.features
+
+    @property
+    def kept(self) -> int:
+        """The number of features whose weights are stored, as users see it."""
+        return len(self.sparse.kept.numbers) if self.on_request else self.features
+
+    def scorer(self, features: int | None = None) -> Scorer:
+        """Return the weights that predict."""
+        return self.sparse
+
+    def sparsified(self) -> "SparseState":
+        """Return this state as one that `sparsify` made."""
+        return replace(self, on_request=True)
+
+    def whole(self) -> TrainingState:
+        """Return a state with the weights of all features, which can be trained."""
+        few, kept = self.copy(), self.sparse.kept
+        parts = {"link": restore_features(few.link, kept), "readout": restore_features(few.readout, kept)}
+        return TrainingState(**_fields(few) | parts)
+
+    def of_all_features(self, weights: Array) -> Any:
+        """Return stored weights, (rows, stored features), as weights of all features: a CSR array after `sparsify`."""
         shape, numbers = (len(weights), self.features), self.sparse.kept.numbers
-        if self.sparse_on_request:
+        if self.on_request:
             row, place = np.nonzero(weights)
             return sp.coo_array((weights[row, place], (row, numbers[place])), shape=shape).tocsr()
         dense = np.zeros(shape)
         dense[:, numbers] = weights
         return dense
 
-    def with_features(self, kept: Array, features: int, on_request: bool) -> "TrainingState":
-        """Return a state of additive or scaled weights of the features kept alone as a sparse state."""
-        dense = self.scorer()
-        sparse = SparseScorer(with_zero_row(dense.link), dense.divisor, self.pair, KeptFeatures(kept, features))
-        return replace(self, sparse=sparse, sparse_on_request=on_request, _scorer=None)
 
-    def whole(self) -> "TrainingState":
-        """Return a state with the weights of all features; this state if it has them."""
-        if self.sparse is None:
-            return self
-        state, kept = self.copy(), self.sparse.kept
-        parts = {"link": restore_features(state.link, kept), "readout": restore_features(state.readout, kept)}
-        return replace(state, **parts, sparse=None, sparse_on_request=False)
+def _fields(state: TrainingState) -> dict[str, Any]:
+    return {of.name: getattr(state, of.name) for of in fields(TrainingState)}

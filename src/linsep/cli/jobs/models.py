@@ -16,6 +16,7 @@ from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.evaluation.scoring import shown
 from linsep.models.encode_estimators import last_of, learner_of
 from linsep.models.save_load import Saved, opened
+from linsep.training.state import SparseState
 
 
 class Strongest(NamedTuple):
@@ -48,7 +49,7 @@ def names_of(saved: Any) -> Callable[[int], str]:
 def sparse_view(learner: Any) -> Any:
     """Return the learner, or one that shares all with it but has a sparse `coef_`, where its weights are stored so."""
     state = getattr(learner, "_state", None)
-    if state is None or state.sparse is None or state.sparse_on_request:
+    if not isinstance(state, SparseState) or state.on_request:
         return learner
     view: Any = object.__new__(type(learner))
     view.__dict__.update(vars(learner))  # a copy would make all weights, the zeros too

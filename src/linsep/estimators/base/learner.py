@@ -29,7 +29,7 @@ from linsep.estimators.base.traits import Traits
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
 from linsep.training.single_rows import RowPredictor
-from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
+from linsep.training.state import NO_WEIGHTS, TOO_LARGE, SparseState, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
@@ -109,8 +109,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         return weights
 
     def _coef(self) -> Any:
-        weights, state = self._of_classes(self._weights()[:-1].T, axis=0, flat=False), self._readable()
-        return weights if state.sparse is None else state.sparse_weights(weights)
+        return self._readable().of_all_features(self._of_classes(self._weights()[:-1].T, axis=0, flat=False))
 
     @property
     @on_snapshot
@@ -143,7 +142,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def densify(self) -> Self:
         """Restore the features that `sparsify` dropped; return the learner."""
-        return self if not hasattr(self, "_state") or self._state.sparse is None else self._densify()
+        return self._densify() if isinstance(getattr(self, "_state", None), SparseState) else self
 
     @all_or_nothing
     def _densify(self) -> Self:
@@ -155,8 +154,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     @on_snapshot
     def kept_(self) -> int:
         """The number of features whose weights are stored: all, or after `sparsify` those with a nonzero weight."""
-        state = self._readable()
-        return state.features if state.sparse is None or not state.sparse_on_request else len(state.sparse.kept.numbers)
+        return self._readable().kept
 
     @property
     def _wanted_bias(self) -> float:
