@@ -450,13 +450,13 @@ def _(X: Dual, x: RowPlace, weights: Array) -> Any:
 
 @inlined
 def together(array: Array) -> bool:
-    """Tell whether no memory lies between the entries of a 1-d array."""
+    """Return whether no memory lies between the entries of a 1-d array."""
     return array.shape[0] < 2 or array.strides[0] == array.itemsize
 
 
 @inlined
 def inside(S: Any, x: RowPlace) -> bool:
-    """Tell whether every index of a sparse row is one of a feature."""
+    """Return whether every index of a sparse row is one of a feature."""
     end = np.uint64(S.features)
     fine = True
     for k in range(x.start, x.stop):
@@ -485,7 +485,7 @@ def highest_index(indices: Array) -> int:
 
 @tiered(lambda indices, indptr: (len(indices) + len(indptr)) // 4)
 def rises(indices: Array, indptr: Array) -> bool:
-    """Tell whether in every row each index is above the one before it."""
+    """Return whether in every row each index is above the one before it."""
     falls = 0
     for k in range(1, indices.shape[0]):
         falls += 1 if indices[k] <= indices[k - 1] else 0

@@ -128,7 +128,7 @@ def _(w: Imaged, z: Array, S: Any, x: RowPlace, lo: int, hi: int) -> None:
 
 @inlined
 def all_trusted(z: Array) -> bool:
-    """Tell whether all sums are far from overflow and underflow."""
+    """Return whether all sums are far from overflow and underflow."""
     fine = True
     for c in range(z.shape[0]):
         fine = fine and trusted(z[c])

@@ -108,7 +108,7 @@ recenter = multimethod(0)
 
 @inlined
 def trusted(score: float) -> bool:
-    """Tell whether a score computed from the image is far from overflow and underflow."""
+    """Return whether a score computed from the image is far from overflow and underflow."""
     return SMALLEST < abs(score) < LARGEST
 
 
@@ -228,7 +228,7 @@ def ratio(w: Imaged, own: float, origin: float) -> float:
 
 @inlined
 def is_bias(w: Any, j: int) -> bool:
-    """Tell whether row j of the sums is the bias."""
+    """Return whether row j of the sums is the bias."""
     return np.intp(j) == w.s.shape[0] - 1
 
 

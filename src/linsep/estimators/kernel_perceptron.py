@@ -1,4 +1,4 @@
-"""The perceptron in a feature space that nobody writes out, by its dual weights."""
+"""The kernel perceptron: a perceptron in the feature space of a kernel, with dual weights."""
 
 from collections.abc import Callable
 from dataclasses import replace

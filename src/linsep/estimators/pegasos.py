@@ -1,4 +1,4 @@
-"""The linear support vector machine, by stochastic steps."""
+"""Pegasos: the linear support vector machine, trained by stochastic subgradient steps."""
 
 from numbers import Real
 from typing import Any, ClassVar, Unpack

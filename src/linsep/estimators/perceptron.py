@@ -1,4 +1,4 @@
-"""The perceptron, answering with its last weights or with their average."""
+"""The perceptron and the averaged perceptron, which predict with the last weights and with their average."""
 
 from linsep.engine.readouts import Average
 from linsep.estimators.base.online import OnlineLearner

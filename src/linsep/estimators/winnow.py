@@ -1,4 +1,4 @@
-"""Winnow and balanced Winnow: the perceptron's rule on exponential weights."""
+"""Winnow and balanced Winnow: the perceptron's rule with exponential weights."""
 
 import warnings
 from numbers import Real

@@ -1,4 +1,4 @@
-"""Models trained on shards, as one."""
+"""Merge models that were trained on shards into one model."""
 
 import copy
 from collections.abc import Iterable, Sequence

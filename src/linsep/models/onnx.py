@@ -1,4 +1,4 @@
-"""Models for runtimes that know nothing of Python: ONNX, by standard operators alone."""
+"""Export models as ONNX, with standard operators only."""
 
 import os
 from collections.abc import Callable
