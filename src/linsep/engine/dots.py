@@ -22,32 +22,45 @@ NaN for an index out of range. The order of the sum is :data:`gather`'s on such 
 that it gives alone."""
 
 
-@gather_all.when(Csr)
-@gather_all.when(Single)
-def _(S: Csr | Single, x: RowPlace, weights: Array, z: Array) -> None:
+@inlined
+def sum_columns(weight: Any, w: Any, readout: Any, S: Any, x: RowPlace, z: Array) -> None:
+    """Write the sum of weight(w, readout, j, c) * x_j to z[c] for every column c, four rows of weights at a time."""
     columns = z.shape[0]
-    if not inside(S, x):
-        for c in range(columns):
-            z[c] = np.nan
-        return
     for c in range(columns):
         z[c] = 0.0
     k = x.start
-    while k + FOUR <= x.stop:  # four rows of weights at a time: fewer walks over z
+    while k + FOUR <= x.stop:
         i0, v0 = unsigned(S.indices[k]), np.float64(S.values[k])
         i1, v1 = unsigned(S.indices[k + ONE]), np.float64(S.values[k + ONE])
         i2, v2 = unsigned(S.indices[k + TWO]), np.float64(S.values[k + TWO])
         i3, v3 = unsigned(S.indices[k + THREE]), np.float64(S.values[k + THREE])
         for c in range(columns):
-            z[c] += (weights[i0, c] * v0 + weights[i1, c] * v1) + (weights[i2, c] * v2 + weights[i3, c] * v3)
+            a, b = weight(w, readout, i0, c) * v0, weight(w, readout, i1, c) * v1
+            z[c] += (a + b) + (weight(w, readout, i2, c) * v2 + weight(w, readout, i3, c) * v3)
         k += FOUR
     while k < x.stop:
         i0, v0 = unsigned(S.indices[k]), np.float64(S.values[k])
         for c in range(columns):
-            z[c] += weights[i0, c] * v0
+            z[c] += weight(w, readout, i0, c) * v0
         k += ONE
     for c in range(columns):
-        z[c] += weights[S.features, c] * S.bias
+        z[c] += weight(w, readout, S.features, c) * S.bias
+
+
+@inlined
+def in_table(table: Array, readout: Any, j: int, c: int) -> float:
+    """Return an entry of a table of weights."""
+    return table[j, c]
+
+
+@gather_all.when(Csr)
+@gather_all.when(Single)
+def _(S: Csr | Single, x: RowPlace, weights: Array, z: Array) -> None:
+    if inside(S, x):
+        sum_columns(in_table, weights, None, S, x, z)
+    else:
+        for c in range(z.shape[0]):
+            z[c] = np.nan
 
 
 @gather_all.when(Dual)

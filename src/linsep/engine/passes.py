@@ -147,7 +147,7 @@ def prefetch_ahead(X: Any, codes: Array, order: Array, p: int, stop: int, shuffl
 
 @inlined
 def wins(scores: Array, known: int, true: int) -> bool:
-    """Return whether the true label, of the first `known`, has the highest score; of two, the second's score decides."""
+    """Return whether the true label, of the first `known`, has the highest score; of two, the second's decides."""
     if known == 1:
         return True
     if known == 2:
