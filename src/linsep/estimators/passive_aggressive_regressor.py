@@ -91,7 +91,6 @@ class PassiveAggressiveRegressor(Regressor):
 
     seed_: int
     n_iter_: int
-    _names: dict[str, int] | None = None
     _lost = 0.0
     _columns: Columns
     _row_learner: RowLearner | None = None
@@ -261,21 +260,6 @@ class PassiveAggressiveRegressor(Regressor):
         columns = self._trained()
         indices, values = self._entries(x, grows=False)
         return columns.value(indices, values)
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """The names of the features, if they have names."""
-        if self._names is None:
-            raise AttributeError("the features have no names")
-        return np.array(list(self._names), dtype=object)
-
-    @feature_names_in_.setter
-    def feature_names_in_(self, names: Any) -> None:
-        self._names = {name: j for j, name in enumerate(names)}
-
-    @feature_names_in_.deleter
-    def feature_names_in_(self) -> None:
-        self.__dict__.pop("_names", None)
 
     def _entries(self, x: Any, grows: bool) -> tuple[Array, Array]:
         """Return the column numbers and the values of a row; new names become features if the regressor grows."""

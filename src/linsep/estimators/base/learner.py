@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -24,6 +23,7 @@ from linsep.engine.readouts import Last
 from linsep.engine.runtime import threads
 from linsep.estimators.base.bias import AUTO, NO_ENTRY
 from linsep.estimators.base.facts import Fact
+from linsep.estimators.base.linear_model import LinearModel
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
 from linsep.estimators.base.traits import Traits
 from linsep.training.dual_weights import DualWeights
@@ -44,16 +44,13 @@ from linsep.validation.inputs import (
 from linsep.validation.labels import predicted_labels
 
 
-class Learner(ClassifierMixin, BaseEstimator):
+class Learner(ClassifierMixin, LinearModel):
     """A linear classifier with scikit-learn's interface."""
 
     classes_: Array
-    n_features_in_: int
     fit_intercept: bool
     intercept_scaling: float | str
     n_jobs: int | None
-    _state: TrainingState
-    _names: dict[str, int] | None = None
     _row_predictor: RowPredictor | None = None
     """Cached between single rows; dropped when the weights move to other arrays or parameters change."""
     random_state: Any = None
@@ -176,11 +173,6 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Return dual weights before the first round, if the learner has a kernel."""
         return None
 
-    def _fitted(self) -> TrainingState:
-        if not hasattr(self, "_state"):
-            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
-        return self._state
-
     def _readable(self) -> TrainingState:
         """Return a state with as many features as the learner has, without changing the learner."""
         return self._fitted().reading(self.n_features_in_)
@@ -242,22 +234,6 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Cache what stays constant between single rows."""
         self._row_predictor = RowPredictor(self._fitted(), self._bias, self.classes_, self._names)
         return self._row_predictor
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """The names of the features, if they have names."""
-        names = self._names
-        if names is None:
-            raise AttributeError("the features have no names")
-        return np.array(list(names), dtype=object)
-
-    @feature_names_in_.setter
-    def feature_names_in_(self, names: Any) -> None:
-        self._names = {name: j for j, name in enumerate(names)}
-
-    @feature_names_in_.deleter
-    def feature_names_in_(self) -> None:
-        self.__dict__.pop("_names", None)
 
     def _entries_of(self, x: Any) -> Any:
         """Return the indices and values of a row in any form, and whether the indices are known to be distinct.
@@ -386,14 +362,6 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Omit the caches of single rows: they are not part of the model."""
         left_out = (*PREPARED, "_watch", "_progressive")
         return {name: value for name, value in super().__getstate__().items() if name not in left_out}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _draw_seed(self) -> int:
         if isinstance(self.random_state, Integral):
