@@ -19,7 +19,13 @@ from linsep.training import state as training
 from linsep.training.history import Support
 from linsep.training.transaction import PREPARED
 
-KERNELS = [(training, "learn_rows"), (training, "learn_classes"), (scoring, "score_rows"), (scoring, "score_classes")]
+KERNELS = [
+    (training, "learn_rows"),
+    (training, "learn_classes"),
+    (training, "learn_pairs"),
+    (scoring, "score_rows"),
+    (scoring, "score_classes"),
+]
 """The compiled passes, and the modules that call them."""
 ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online and not entry.small}
 """The rows of the table that go row by row and have weights; the others have contracts of their own."""

@@ -44,7 +44,7 @@ def test_compiled_is_plain_python(classes, multi_class, kind, monkeypatch):
 
         return call
 
-    for name in ("learn_rows", "learn_classes"):
+    for name in ("learn_rows", "learn_classes", "learn_pairs"):
         make = getattr(passes, name)
         monkeypatch.setattr(state, name, lambda *kinds, name=name, make=make: plain(name, make(*kinds).run_in_python))
     for name in ("_walk", "_poll", "_recurrence"):
@@ -53,7 +53,7 @@ def test_compiled_is_plain_python(classes, multi_class, kind, monkeypatch):
     assert trace(interpreted, X) == compiled
     needed = {
         2: {"learn_rows", "_walk"},
-        3: {"learn_classes", "_poll"} | ({"_walk"} if multi_class == "ovr" else set()),
+        3: {"learn_classes", "_poll", "_walk"} if multi_class == "ovr" else {"learn_pairs", "_poll"},
     }
     assert used == needed[classes] | {"_recurrence"}
 

@@ -222,7 +222,7 @@ def test_other_parameters_need_no_compiler(classes, monkeypatch):
     """Neither here nor, by the types of the arguments, in a process that has not compiled much yet."""
     rows, labels = problem(classes)
     seen = set()
-    for name in ("learn_rows", "learn_classes"):
+    for name in ("learn_rows", "learn_classes", "learn_pairs"):
         make = getattr(passes, name)
         monkeypatch.setattr(machine, name, lambda *kinds, make=make: compiling.watched(make(*kinds), seen))
     quiet(kernel_learner().fit, rows, labels).predict(rows)

@@ -65,7 +65,7 @@ def test_the_table_says_who_mixes():
     mixed = {
         name
         for name, kind in kinds.items()
-        if kind._counts_rows or (issubclass(kind, OnlineLearner) and not issubclass(kind, Voter))
+        if kind._traits.counts_rows or (issubclass(kind, OnlineLearner) and not issubclass(kind, Voter))
     }
     assert mixed == {name for name, entry in LEARNERS.items() if not entry.no_mixing}
     assert mixed.isdisjoint({"voted-perceptron", "kernel-perceptron", "linear-program", "max-margin", "least-squares"})

@@ -20,7 +20,7 @@ from linsep import (
 from linsep.engine import kernel_cache
 from linsep.engine.arrays import UnalignedError, views
 from linsep.engine.kernel_cache import notice
-from linsep.engine.passes import learn_classes, learn_rows, score_classes, score_rows
+from linsep.engine.passes import learn_classes, learn_pairs, learn_rows, score_classes, score_rows
 from linsep.engine.tiers import COMPILE, LOAD, START, Tiered, compiling, tiered
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -96,7 +96,7 @@ def uncompiled(monkeypatch):
 
 
 def test_a_first_fit_and_prediction_of_small_data_compile_nothing(uncompiled):
-    for make in (learn_rows, learn_classes, score_rows, score_classes):
+    for make in (learn_rows, learn_classes, learn_pairs, score_rows, score_classes):
         make.cache_clear()  # the work of other tests counts
     with compiling("auto"):
         AveragedPerceptron(max_iter=3, tol=None).fit(X, Y).predict(X)

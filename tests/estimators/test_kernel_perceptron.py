@@ -180,7 +180,7 @@ COMPILED = ["PA-I", "logistic", "ROMMA"]
 def rule(request, monkeypatch):
     """A rule; all but a few are run as plain Python, as one more rule is one more kernel."""
     if request.param not in COMPILED:
-        for name in ("learn_rows", "learn_classes"):
+        for name in ("learn_rows", "learn_classes", "learn_pairs"):
             make = getattr(state, name)
             monkeypatch.setattr(state, name, lambda *kinds, make=make: make(*kinds).run_in_python)
     return RULES[request.param]

@@ -3,6 +3,7 @@
 import copy
 import re
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_refusals_say_why(case):
 
 
 def test_the_table_has_the_reason_of_the_class_and_a_learner_that_of_its_parameters(monkeypatch):
-    monkeypatch.setattr(ROMMA, "_mixes", "")
+    monkeypatch.setattr(ROMMA, "_traits", replace(ROMMA._traits, mixes=""))
     assert LEARNERS["romma"].no_mixing == ""
     assert "lead away from every separator" in ROMMA(aggressive=True)._no_mixing
     assert all(entry.no_mixing in ("", entry.make()._no_mixing) for entry in LEARNERS.values())

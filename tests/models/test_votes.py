@@ -283,7 +283,7 @@ RULES = {
 @pytest.mark.parametrize("classes", [2, 3])
 def test_every_kind_of_rule(rule, classes, path, monkeypatch):
     if isinstance(rule, Margin):  # as plain Python, as one more rule is one more kernel
-        for name in ("learn_rows", "learn_classes"):
+        for name in ("learn_rows", "learn_classes", "learn_pairs"):
             make = getattr(state, name)
             monkeypatch.setattr(state, name, lambda *kinds, make=make: make(*kinds).run_in_python)
     X, y = problem(classes, reals=True)

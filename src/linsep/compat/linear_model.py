@@ -38,11 +38,12 @@ from linsep.engine.step import reads_norm
 from linsep.estimators.base.batch import BatchSolution, solved_state
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.regressor import Regressor, targets_of
+from linsep.estimators.base.traits import Traits
 from linsep.rules import descent
 from linsep.rules.passive_aggressive_regression import ShrinkingPassiveAggressive, ShrinkingRegression
 from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError
-from linsep.training.state import NO_WEIGHTS, StoppedError, as_floats
-from linsep.training.transaction import all_or_nothing, at_once
+from linsep.training.state import NO_WEIGHTS, SparseState, StoppedError, as_floats
+from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among, encode
@@ -384,24 +385,24 @@ class Classifier(Stochastic, Learner):
         name: (kind, *fixed.values()) if fixed or "epsilon" not in kind._fields else (kind, 0.1)  # type: ignore[attr-defined]
         for name, (kind, fixed) in LOSSES.items()
     }
-    _never_mixes = "its training is scikit-learn's"
+    _traits = Traits(never_mixes="its training is scikit-learn's")
 
     @property
-    @at_once
+    @on_snapshot
     def coef_(self) -> Any:
         """The weights, (1, features) for two classes, else (classes, features).
 
         Writing to the array changes the model. It is a read-only copy for float32 rows, and CSR after `sparsify`.
         """
         state = self._fitted()
-        return super().coef_ if state.sparse is not None else live(state.link.s[:-1].T, self._dtype)
+        return super().coef_ if isinstance(state, SparseState) else live(state.link.s[:-1].T, self._dtype)
 
     @coef_.setter
     def coef_(self, weights: Any) -> None:
         self._set_published(slice(0, -1), weights)
 
     @property
-    @at_once
+    @on_snapshot
     def intercept_(self) -> Array:
         """The bias of each row of `coef_`, to write to as to that."""
         return live(self._fitted().link.s[-1], self._dtype)
@@ -537,12 +538,12 @@ class RegressorBase(Stochastic, Regressor):
     }
 
     @property
-    @at_once
+    @on_snapshot
     def coef_(self) -> Any:
         """The weights, (features,), to write to as for the classifiers."""
         state = self._fitted()
-        if state.sparse is not None:
-            return state.sparse_weights(state.scorer().weights()[:-1].T)
+        if isinstance(state, SparseState):
+            return state.of_all_features(state.scorer().weights()[:-1].T)
         return live(state.link.s[:-1, 0], self._dtype)
 
     @coef_.setter
@@ -550,7 +551,7 @@ class RegressorBase(Stochastic, Regressor):
         self._set_published(slice(0, -1), weights)
 
     @property
-    @at_once
+    @on_snapshot
     def intercept_(self) -> Array:
         """The bias of each row of `coef_`, to write to as to that."""
         return live(self._fitted().link.s[-1], self._dtype)
@@ -686,7 +687,7 @@ class SGDClassifier(Classifier):
         self.average = average
 
     @available_if(_has_probabilities)
-    @at_once
+    @on_snapshot
     def predict_proba(self, X: Any) -> Array:
         """Return the estimated probability of each class, (rows, classes); of the losses log_loss, modified_huber.
 

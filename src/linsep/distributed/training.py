@@ -25,7 +25,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved
 from linsep.training.epochs import Enough, refuse_overflow
-from linsep.training.mixing import ShardMix, settle
+from linsep.training.mixing import ShardMix, compute_image
 from linsep.training.state import TrainingState
 from linsep.validation.errors import ParameterError
 from linsep.validation.labels import clean
@@ -119,7 +119,7 @@ def fit(
     with engine_of(client, getattr(learner, "n_jobs", None)) as engine:
         run = Run(learner, engine, source, y, options, progress)
         try:
-            if learner._counts_rows:
+            if learner._traits.counts_rows:
                 run.count()
             else:
                 run.train(epochs, checkpoint)
@@ -134,7 +134,7 @@ def _refuse(learner: Any, epochs: int | None) -> None:
         raise TypeError(f"distributed.fit takes a learner of linsep, and not {type(learner).__name__}")
     if learner._no_mixing:
         raise ParameterError(f"{type(learner).__name__} is not trained on shards, as {learner._no_mixing}")
-    if epochs is not None and (learner._counts_rows or epochs < 1):
+    if epochs is not None and (learner._traits.counts_rows or epochs < 1):
         raise ParameterError(
             f"epochs={epochs}: " + ("one pass counts all" if epochs > 0 else "there must be one at least")
         )
@@ -220,9 +220,9 @@ class Run:
             over.append(enough.after(made, profile.rows))
             twin._state, twin.n_iter_ = state, state.epochs
             if path is not None:
-                settle(state)
+                compute_image(state)
                 checkpoint.write(twin, history)
-        settle(state)
+        compute_image(state)
         twin._state, twin.n_iter_ = state, state.epochs
         self._take_over(twin)
         if enough.more_helps:

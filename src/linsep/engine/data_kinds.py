@@ -1,7 +1,7 @@
 """Data kinds of the engine: dense tables, sparse rows, single rows, kernel rows; and scans of their arrays.
 
 Data are a table (:class:`Dense`), compressed sparse rows (:class:`Csr`), one sparse row (:class:`Single`) or rows of
-a kernel matrix (:class:`Dual`). A row is a :class:`Span`, which has the place of its numbers and holds no array, so
+a kernel matrix (:class:`Dual`). A row is a :class:`RowPlace`, which has the place of its numbers and holds no array, so
 that compiled loops count no references. Updates and scores of several classes read a dense row through its nonzeros:
 :data:`sparse` makes room for them, :data:`entries` writes them there. The bias is a constant feature of value `bias`
 after the last one, never stored with the data: weights have features + 1 rows, and `bias = 0.0` leaves the last of them
@@ -126,10 +126,14 @@ class Csr(NamedTuple):
 
 
 class Single(NamedTuple):
-    """One sparse row as a user gave it, not yet checked; `distinct` says that no index occurs twice."""
+    """One sparse row as a user gave it, not yet checked, and the code of its class or its target.
+
+    `distinct` says that no index occurs twice.
+    """
 
     values: Array
     indices: Array
+    label: float
     features: int
     bias: float
     distinct: bool
@@ -176,7 +180,7 @@ def room_for(data: Any) -> tuple[Array, ...]:
     return tuple(Room(np.empty(width, data.values.dtype), np.empty(width, np.int32)))
 
 
-class Span(NamedTuple):
+class RowPlace(NamedTuple):
     """Row `i` of the data; in sparse data, entries `start` to `stop`."""
 
     i: int
@@ -188,6 +192,10 @@ flaw = multimethod(0)
 """flaw(data): what makes the data unreadable, for kinds that are not checked before; else FINE."""
 row = multimethod(0)
 """row(data, i): where the i-th example is."""
+label_of = multimethod(0)
+"""label_of(data, codes, i): the i-th number of `codes`, the code of a class or a target; of a single row, its own."""
+row_weight = multimethod(0)
+"""row_weight(data, weights, i): the i-th example's weight; of a single row, the weight of its class."""
 announce = multimethod(0, omitted=True)
 """announce(data, i): prefetch where the i-th example lies, so that `fetch` need not wait for it."""
 fetch = multimethod(0, omitted=True)
@@ -233,23 +241,47 @@ def _(X: Single) -> int:
 
 
 @row.when(Dense)
-def _(X: Dense, i: int) -> Span:
-    return Span(i, NONE, NONE)
+def _(X: Dense, i: int) -> RowPlace:
+    return RowPlace(i, NONE, NONE)
 
 
 @row.when(Csr)
-def _(X: Csr, i: int) -> Span:
-    return Span(i, np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1]))
+def _(X: Csr, i: int) -> RowPlace:
+    return RowPlace(i, np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1]))
 
 
 @row.when(Single)
-def _(X: Single, i: int) -> Span:
-    return Span(i, NONE, np.uint64(X.indices.shape[0]))
+def _(X: Single, i: int) -> RowPlace:
+    return RowPlace(i, NONE, np.uint64(X.indices.shape[0]))
 
 
 @row.when(Dual)
-def _(X: Dual, i: int) -> Span:
-    return Span(i, np.uint64(i), np.uint64(i + 1))
+def _(X: Dual, i: int) -> RowPlace:
+    return RowPlace(i, np.uint64(i), np.uint64(i + 1))
+
+
+@label_of.when(Dense)
+@label_of.when(Csr)
+@label_of.when(Dual)
+def _(X: Dense | Csr | Dual, codes: Array, i: int) -> Any:
+    return codes[i]
+
+
+@label_of.when(Single)
+def _(X: Single, codes: Array, i: int) -> Any:
+    return X.label
+
+
+@row_weight.when(Dense)
+@row_weight.when(Csr)
+@row_weight.when(Dual)
+def _(X: Dense | Csr | Dual, weights: Array, i: int) -> Any:
+    return weights[i]
+
+
+@row_weight.when(Single)
+def _(X: Single, weights: Array, i: int) -> Any:
+    return weights[np.intp(X.label)]
 
 
 @announce.when(Csr)
@@ -305,7 +337,7 @@ def _(X: Csr, i: int, weights: Array) -> None:
 
 @sparse.when(Dense)
 def _(X: Dense, room: "Room") -> Single:
-    return Single(room.values, room.indices, X.values.shape[1], X.bias, True)
+    return Single(room.values, room.indices, 0, X.values.shape[1], X.bias, True)
 
 
 @sparse.when(Csr)
@@ -316,7 +348,7 @@ def _(X: Csr | Single | Dual, room: "NoRoom") -> Csr | Single | Dual:
 
 
 @entries.when(Dense)
-def _(X: Dense, x: Span, room: Single) -> Span:
+def _(X: Dense, x: RowPlace, room: Single) -> RowPlace:
     width = X.values.shape[1]
     n = 0
     j = 0
@@ -329,18 +361,18 @@ def _(X: Dense, x: Span, room: Single) -> Span:
         room.values[n] = v
         n += 1 if v != 0 else 0
         j += 1
-    return Span(x.i, NONE, np.uint64(n))
+    return RowPlace(x.i, NONE, np.uint64(n))
 
 
 @entries.when(Csr)
 @entries.when(Single)
 @entries.when(Dual)
-def _(X: Csr | Single | Dual, x: Span, room: Any) -> Span:
+def _(X: Csr | Single | Dual, x: RowPlace, room: Any) -> RowPlace:
     return x
 
 
 @squared.when(Dense)
-def _(X: Dense, x: Span) -> float:
+def _(X: Dense, x: RowPlace) -> float:
     z = X.bias * X.bias
     for j in range(X.values.shape[1]):
         v = np.float64(X.values[x.i, j])
@@ -350,7 +382,7 @@ def _(X: Dense, x: Span) -> float:
 
 @squared.when(Csr)
 @squared.when(Single)
-def _(X: Csr | Single, x: Span) -> float:
+def _(X: Csr | Single, x: RowPlace) -> float:
     z = X.bias * X.bias
     for k in range(x.start, x.stop):
         v = np.float64(X.values[k])
@@ -359,12 +391,12 @@ def _(X: Csr | Single, x: Span) -> float:
 
 
 @squared.when(Dual)
-def _(X: Dual, x: Span) -> float:
+def _(X: Dual, x: RowPlace) -> float:
     return X.norms[x.i]
 
 
 @gather.when(Dense)
-def _(X: Dense, x: Span, weights: Array) -> Any:
+def _(X: Dense, x: RowPlace, weights: Array) -> Any:
     """Products are summed four by four: fewer additions have to wait for the one before."""
     width = X.values.shape[1]
     z = 0.0
@@ -382,7 +414,7 @@ def _(X: Dense, x: Span, weights: Array) -> Any:
 
 @gather.when(Csr)
 @gather.when(Single)
-def _(X: Csr | Single, x: Span, weights: Array) -> Any:
+def _(X: Csr | Single, x: RowPlace, weights: Array) -> Any:
     """After an index out of range, the second loop stops at the same index."""
     z = 0.0
     end = np.uint64(X.features)
@@ -408,7 +440,7 @@ def _(X: Csr | Single, x: Span, weights: Array) -> Any:
 
 
 @gather.when(Dual)
-def _(X: Dual, x: Span, weights: Array) -> Any:
+def _(X: Dual, x: RowPlace, weights: Array) -> Any:
     """Products are summed one by one: then weights of 0 in between, of rows that never got one, change no bit."""
     z = 0.0
     for j in range(X.kernels.shape[1]):
@@ -418,13 +450,13 @@ def _(X: Dual, x: Span, weights: Array) -> Any:
 
 @inlined
 def together(array: Array) -> bool:
-    """Tell whether no memory lies between the entries of a 1-d array."""
+    """Return whether no memory lies between the entries of a 1-d array."""
     return array.shape[0] < 2 or array.strides[0] == array.itemsize
 
 
 @inlined
-def inside(S: Any, x: Span) -> bool:
-    """Tell whether every index of a sparse row is one of a feature."""
+def inside(S: Any, x: RowPlace) -> bool:
+    """Return whether every index of a sparse row is one of a feature."""
     end = np.uint64(S.features)
     fine = True
     for k in range(x.start, x.stop):
@@ -453,7 +485,7 @@ def highest_index(indices: Array) -> int:
 
 @tiered(lambda indices, indptr: (len(indices) + len(indptr)) // 4)
 def rises(indices: Array, indptr: Array) -> bool:
-    """Tell whether in every row each index is above the one before it."""
+    """Return whether in every row each index is above the one before it."""
     falls = 0
     for k in range(1, indices.shape[0]):
         falls += 1 if indices[k] <= indices[k - 1] else 0

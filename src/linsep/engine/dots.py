@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dual, Single, Span, entries, inside
+from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dual, RowPlace, Single, entries, inside
 from linsep.engine.links import SMALLEST, TINY, Additive, FreeBias, Imaged, Scaled, image_of, peak, ratio, trusted
 from linsep.engine.multimethods import cold, inlined, multimethod
 from linsep.engine.native import unsigned
 
-settle = multimethod(0)
-"""settle(w, z, data, x, room): the score of column 0, from the sum z of its products with x."""
-settle_all = multimethod(0)
-"""settle_all(w, z, S, x, lo, hi): the scores of a binary classifier's columns, in place of the sums z[lo:hi]."""
+to_score = multimethod(0)
+"""to_score(w, z, data, x, room): the score of column 0, from the sum z of its products with x."""
+to_scores = multimethod(0)
+"""to_scores(w, z, S, x, lo, hi): the scores of a binary classifier's columns, in place of the sums z[lo:hi]."""
 gather_all = multimethod(0)
 """gather_all(S, x, weights, z): write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk.
 
@@ -22,36 +22,49 @@ NaN for an index out of range. The order of the sum is :data:`gather`'s on such 
 that it gives alone."""
 
 
-@gather_all.when(Csr)
-@gather_all.when(Single)
-def _(S: Csr | Single, x: Span, weights: Array, z: Array) -> None:
+@inlined
+def sum_columns(weight: Any, w: Any, readout: Any, S: Any, x: RowPlace, z: Array) -> None:
+    """Write the sum of weight(w, readout, j, c) * x_j to z[c] for every column c, four rows of weights at a time."""
     columns = z.shape[0]
-    if not inside(S, x):
-        for c in range(columns):
-            z[c] = np.nan
-        return
     for c in range(columns):
         z[c] = 0.0
     k = x.start
-    while k + FOUR <= x.stop:  # four rows of weights at a time: fewer walks over z
+    while k + FOUR <= x.stop:
         i0, v0 = unsigned(S.indices[k]), np.float64(S.values[k])
         i1, v1 = unsigned(S.indices[k + ONE]), np.float64(S.values[k + ONE])
         i2, v2 = unsigned(S.indices[k + TWO]), np.float64(S.values[k + TWO])
         i3, v3 = unsigned(S.indices[k + THREE]), np.float64(S.values[k + THREE])
         for c in range(columns):
-            z[c] += (weights[i0, c] * v0 + weights[i1, c] * v1) + (weights[i2, c] * v2 + weights[i3, c] * v3)
+            a, b = weight(w, readout, i0, c) * v0, weight(w, readout, i1, c) * v1
+            z[c] += (a + b) + (weight(w, readout, i2, c) * v2 + weight(w, readout, i3, c) * v3)
         k += FOUR
     while k < x.stop:
         i0, v0 = unsigned(S.indices[k]), np.float64(S.values[k])
         for c in range(columns):
-            z[c] += weights[i0, c] * v0
+            z[c] += weight(w, readout, i0, c) * v0
         k += ONE
     for c in range(columns):
-        z[c] += weights[S.features, c] * S.bias
+        z[c] += weight(w, readout, S.features, c) * S.bias
+
+
+@inlined
+def in_table(table: Array, readout: Any, j: int, c: int) -> float:
+    """Return an entry of a table of weights."""
+    return table[j, c]
+
+
+@gather_all.when(Csr)
+@gather_all.when(Single)
+def _(S: Csr | Single, x: RowPlace, weights: Array, z: Array) -> None:
+    if inside(S, x):
+        sum_columns(in_table, weights, None, S, x, z)
+    else:
+        for c in range(z.shape[0]):
+            z[c] = np.nan
 
 
 @gather_all.when(Dual)
-def _(X: Dual, x: Span, weights: Array, z: Array) -> None:
+def _(X: Dual, x: RowPlace, weights: Array, z: Array) -> None:
     columns, width = z.shape[0], X.kernels.shape[1]
     for c in range(columns):
         z[c] = 0.0
@@ -68,31 +81,31 @@ def _(X: Dual, x: Span, weights: Array, z: Array) -> None:
         j += 1
 
 
-@settle.when(Additive)
-def _(w: Additive, z: float, X: Any, x: Span, room: Any) -> float:
+@to_score.when(Additive)
+def _(w: Additive, z: float, X: Any, x: RowPlace, room: Any) -> float:
     return z
 
 
-@settle.when(Scaled)
-@settle.when(FreeBias)
-def _(w: Scaled, z: float, X: Any, x: Span, room: Any) -> float:
+@to_score.when(Scaled)
+@to_score.when(FreeBias)
+def _(w: Scaled, z: float, X: Any, x: RowPlace, room: Any) -> float:
     return w.scale[0] * z
 
 
-@settle_all.when(Additive)
-def _(w: Additive, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
+@to_scores.when(Additive)
+def _(w: Additive, z: Array, S: Any, x: RowPlace, lo: int, hi: int) -> None:
     pass
 
 
-@settle_all.when(Scaled)
-@settle_all.when(FreeBias)
-def _(w: Scaled, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
+@to_scores.when(Scaled)
+@to_scores.when(FreeBias)
+def _(w: Scaled, z: Array, S: Any, x: RowPlace, lo: int, hi: int) -> None:
     for c in range(lo, hi):
         z[c] *= w.scale[c]
 
 
-@settle.when(Imaged)
-def _(w: Imaged, z: float, X: Any, x: Span, room: Any) -> float:
+@to_score.when(Imaged)
+def _(w: Imaged, z: float, X: Any, x: RowPlace, room: Any) -> float:
     if trusted(z):
         return z
     nonzeros = entries(X, x, room)
@@ -106,8 +119,8 @@ def _(w: Imaged, z: float, X: Any, x: Span, room: Any) -> float:
     return score
 
 
-@settle_all.when(Imaged)
-def _(w: Imaged, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
+@to_scores.when(Imaged)
+def _(w: Imaged, z: Array, S: Any, x: RowPlace, lo: int, hi: int) -> None:
     fine = True
     for c in range(lo, hi):
         fine = fine and trusted(z[c])
@@ -128,7 +141,7 @@ def _(w: Imaged, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
 
 @inlined
 def all_trusted(z: Array) -> bool:
-    """Tell whether all sums are far from overflow and underflow."""
+    """Return whether all sums are far from overflow and underflow."""
     fine = True
     for c in range(z.shape[0]):
         fine = fine and trusted(z[c])
@@ -136,7 +149,7 @@ def all_trusted(z: Array) -> bool:
 
 
 @cold
-def highest(w: Imaged, S: Any, x: Span, lo: int, hi: int) -> float:
+def highest(w: Imaged, S: Any, x: RowPlace, lo: int, hi: int) -> float:
     """Return the highest peak of the binary classifier's sums where x is not zero."""
     top = -inf
     for c in range(lo, hi):
@@ -150,7 +163,7 @@ def highest(w: Imaged, S: Any, x: Span, lo: int, hi: int) -> float:
 
 
 @cold
-def rescored(w: Imaged, S: Any, x: Span, c: int, origin: float) -> float:
+def rescored(w: Imaged, S: Any, x: RowPlace, c: int, origin: float) -> float:
     """Return the score of x under column c with the image computed again, relative to `origin`."""
     z = image_of(w, S.features, w.s[S.features, c], origin) * S.bias if S.bias != 0.0 else 0.0
     for k in range(x.start, x.stop):

@@ -103,7 +103,7 @@ class SourceFile(NamedTuple):
     imports: list[ast.stmt]
 
 
-class Source(NamedTuple):
+class FunctionSource(NamedTuple):
     """The syntax tree of a function, and how often each local variable is assigned, parameters once."""
 
     node: ast.FunctionDef
@@ -126,7 +126,7 @@ def _functions(statements: list[Any]) -> Iterator[ast.FunctionDef]:
             yield from _functions(getattr(statement, part, []))
 
 
-def source_of(function: FunctionType) -> Source:
+def source_of(function: FunctionType) -> FunctionSource:
     """Return the source of a function; raise a NotFlatError if it can't be read, or has changed since."""
     code = function.__code__
     try:
@@ -138,12 +138,12 @@ def source_of(function: FunctionType) -> Source:
 
 
 @cache
-def _source_of(code: CodeType, changed: int) -> Source:
+def _source_of(code: CodeType, changed: int) -> FunctionSource:
     source = _parsed(code.co_filename, changed)
     node = source.functions[code.co_firstlineno]
     if node.name != code.co_name or not _compiles_to(node, code, source.imports):
         raise KeyError(code)
-    return Source(node, _assigned(node))
+    return FunctionSource(node, _assigned(node))
 
 
 def _compiles_to(node: ast.FunctionDef, code: CodeType, imports: list[ast.stmt]) -> bool:
@@ -188,11 +188,11 @@ def flatten(template: Callable[..., Any], name: str, dialect: Dialect = COMPILED
     """Return the flat function called `name`."""
     if not isinstance(template, FunctionType):
         raise NotFlatError(f"{template!r} is not a function")
-    writer = Writer(dialect)
+    writer = FlatWriter(dialect)
     return Flat(writer.write(template, name), writer.globals, writer.apart)
 
 
-class Writer:
+class FlatWriter:
     """Writes one flat function."""
 
     def __init__(self, dialect: Dialect) -> None:
@@ -240,7 +240,7 @@ class Writer:
 
     def call_apart(self, function: FunctionType, arguments: list[Value]) -> ast.expr:
         """Return the call of a function that is compiled apart for arguments of these kinds."""
-        writer = Writer(self.dialect)
+        writer = FlatWriter(self.dialect)
         name = function.__name__.strip("_")
         source = writer.write(function, name, arguments)
         self.apart += [source, *writer.apart]
@@ -315,15 +315,15 @@ class Writer:
                 own = ast.Name(scope.renamed(name))
                 out.append(_assign(own, self.lifted(argument)))
                 scope.values[name] = own
-        result = Result(self, function.__name__.strip("_") or "value")
+        result = ReturnedValue(self, function.__name__.strip("_") or "value")
         Body(self, scope, result).run(_statements(scope.node), out)
         return result.only if result.several is None else result.several
 
 
-class Result:
+class ReturnedValue:
     """The value that an inlined function returns, on one path or on several."""
 
-    def __init__(self, writer: Writer, base: str) -> None:
+    def __init__(self, writer: FlatWriter, base: str) -> None:
         self.writer, self.base = writer, base
         self.several: ast.Name | None = None
         self.only: Value = Static(None)
@@ -343,7 +343,7 @@ class Result:
 class Body:
     """Writes the statements of one function."""
 
-    def __init__(self, writer: Writer, scope: Scope, result: Result | None) -> None:
+    def __init__(self, writer: FlatWriter, scope: Scope, result: ReturnedValue | None) -> None:
         self.writer, self.scope, self.result = writer, scope, result
         self.loops = 0
 

@@ -233,7 +233,7 @@ class CheckedFile(IndexDataCacheFile):
 
 
 def intact(path: str) -> bool:
-    """Tell whether a file is there and ends with the checksum of what is before."""
+    """Return whether a file is there and ends with the checksum of what is before."""
     try:
         with open(path, "rb") as file:
             content = memoryview(file.read())

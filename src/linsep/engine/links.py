@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import Span, squared
+from linsep.engine.data_kinds import RowPlace, squared
 from linsep.engine.multimethods import cold, inlined, multimethod
 
 SMALLEST, LARGEST, TINY = 2.0**-900, 2.0**1000, 2.0**-1000
@@ -85,8 +85,8 @@ class Imaged(NamedTuple):
     form: int
 
 
-read = multimethod(0)
-"""read(w): the array whose products with x are summed for a score."""
+scoring_table = multimethod(0)
+"""scoring_table(w): the array whose products with x are summed for a score."""
 touch = multimethod(0)
 """touch(w, j, c, d): add d to s[j, c]."""
 factor = multimethod(0)
@@ -108,13 +108,13 @@ recenter = multimethod(0)
 
 @inlined
 def trusted(score: float) -> bool:
-    """Tell whether a score computed from the image is far from overflow and underflow."""
+    """Return whether a score computed from the image is far from overflow and underflow."""
     return SMALLEST < abs(score) < LARGEST
 
 
-@read.when(Additive)
-@read.when(Scaled)
-@read.when(FreeBias)
+@scoring_table.when(Additive)
+@scoring_table.when(Scaled)
+@scoring_table.when(FreeBias)
 def _(w: Additive | Scaled) -> Array:
     return w.s
 
@@ -167,7 +167,7 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
 
 
 @measure.when(FreeBias)
-def _(w: FreeBias, lo: int, keep: float, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
+def _(w: FreeBias, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
     bias = X.bias * w.s[w.s.shape[0] - 1, lo] * w.scale[lo]
     w.norm2[lo] += amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias) * copies)
 
@@ -187,7 +187,7 @@ def _(w: FreeBias, lo: int, hi: int, factor: float) -> None:
 
 
 @measure.when(Scaled)
-def _(w: Scaled, lo: int, keep: float, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
+def _(w: Scaled, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
     if w.normed:
         w.norm2[lo] += amount * (2 * (keep * score) + amount * squared(X, x) * copies)
         w.age[lo] += 1
@@ -228,7 +228,7 @@ def ratio(w: Imaged, own: float, origin: float) -> float:
 
 @inlined
 def is_bias(w: Any, j: int) -> bool:
-    """Tell whether row j of the sums is the bias."""
+    """Return whether row j of the sums is the bias."""
     return np.intp(j) == w.s.shape[0] - 1
 
 
@@ -244,7 +244,7 @@ def power_of_two(s: float) -> float:
     return ldexp(1.0, frexp(max(abs(s), SMALLEST))[1])
 
 
-@read.when(Imaged)
+@scoring_table.when(Imaged)
 def _(w: Imaged) -> Array:
     return w.image
 

@@ -1,9 +1,9 @@
 """The compiled passes: a rule walks the rows; weights score them.
 
-Two passes learn, :func:`learn_rows` (one column of weights) and :func:`learn_classes` (all columns in one walk over
-a row, one class against the rest or as pairs); two score, :func:`score_rows` and :func:`score_classes`. Each is
-compiled for the kinds it is asked for and kept on disk. Kinds travel as plain tuples, which numba unpacks
-much faster than named ones, and get their names back inside.
+Three passes learn: :func:`learn_rows` (one column of weights), :func:`learn_classes` (each class against the rest, all
+in one walk over a row) and :func:`learn_pairs` (the true class against its rival). Two score: :func:`score_rows` and
+:func:`score_classes`. Each is compiled for the kinds it is asked for and kept on disk. Kinds travel as plain tuples,
+which numba unpacks much faster than named ones, and get their names back inside.
 
 Whether imaged weights need what is rarely done is asked here, not inside the verbs that do it: a call with arrays in
 its hands counts references, even where it then does nothing.
@@ -36,13 +36,15 @@ from linsep.engine.data_kinds import (
     fetch_weights,
     flaw,
     gather,
+    label_of,
     row,
+    row_weight,
     sparse,
     squared,
 )
 from linsep.engine.digest import digest_of
-from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, settle_all
-from linsep.engine.links import Imaged, factor, measure, norm2, read, recenter, trusted
+from linsep.engine.dots import all_trusted, best_rival, gather_all, to_score, to_scores
+from linsep.engine.links import Imaged, factor, measure, norm2, recenter, scoring_table, trusted
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import Bound, flat, line, opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, see, tick
@@ -134,8 +136,18 @@ def count(tally: Tally, c: int, wrong: bool, amount: float) -> None:
 
 
 @inlined
+def prefetch_ahead(X: Any, codes: Array, order: Array, p: int, stop: int, shuffled: bool) -> None:
+    """Prefetch the row that is visited a few rows after position p of the order."""
+    if p + 2 * AHEAD < stop:
+        if shuffled:
+            announce(X, order[p + 2 * AHEAD])
+            prefetch(codes, order[p + 2 * AHEAD])
+        fetch(X, order[p + AHEAD] if shuffled else p + AHEAD)
+
+
+@inlined
 def wins(scores: Array, known: int, true: int) -> bool:
-    """Tell whether the true label, of the first `known`, is that of the scores; of two, the second's score decides."""
+    """Return whether the true label, of the first `known`, has the highest score; of two, the second's decides."""
     if known == 1:
         return True
     if known == 2:
@@ -167,17 +179,13 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
         if defect != FINE:
             return defect, FLAW
         S = sparse(X, room)
-        column = flat(read(w))
+        column = flat(scoring_table(w))
         before = w.debt[0] if imaged else 0
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
-            if p + 2 * AHEAD < stop:
-                if shuffled:
-                    announce(X, order[p + 2 * AHEAD])
-                    prefetch(codes, order[p + 2 * AHEAD])
-                fetch(X, order[p + AHEAD] if shuffled else p + AHEAD)
-            weight = weights[i] if weighted else 1.0
+            prefetch_ahead(X, codes, order, p, stop, shuffled)
+            weight = row_weight(X, weights, i) if weighted else 1.0
             if weight == 0.0:
                 continue
             if logged and log.filled[0] == log.numbers.shape[0]:
@@ -187,21 +195,20 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             x = row(X, i)
             score = gather(X, x, column)
             if not (imaged and trusted(score)):
-                score = settle(w, score, X, x, S)
-            y = codes[i] if real else 2.0 * codes[i] - 1.0
+                score = to_score(w, score, X, x, S)
+            label = label_of(X, codes, i)
+            y = label if real else 2.0 * label - 1.0
             t = tally.rounds[0] + 1
             xx = squared(X, x)
             keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
             amount *= weight
             status = fault(score + 0.0 * xx if normed else score, keep, amount)
+            if single and status == DONE and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
+                status = TOO_LARGE
             if status != DONE:
                 if single and imaged:
                     w.debt[0] = before
                 return p, status
-            if single and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
-                if imaged:
-                    w.debt[0] = before
-                return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
             see(readout, rule, score, y, norm2(w, 0), 0)
@@ -221,124 +228,161 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
 
 
 @cache
-def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool) -> Tiered:
-    """Return the pass of a rule over rows for many columns of weights.
+def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
+    """Return the pass of a rule over rows for a column of weights for each class, against the rest.
 
-    If `pair`, the true class is set against its best rival; else each column's class against the rest. Called like
-    :func:`learn_rows`, with `codes` the column of each row's class, and more bound: the room of :class:`ClassRoom`,
-    `base` (what to add to a column for its class in the log), `far` (the weights are too large for the cache: prefetch
-    the next row's) and `known` (how many of the columns are labels, for the count of errors; 0 where there is none).
+    Called like :func:`learn_rows`, with `codes` the column of each row's class, and more bound: the room of
+    :class:`ClassRoom`, `far` (the weights are too large for the cache: prefetch the next row's), `base` (what to add to
+    a column for its class in the log) and `known` (how many of the columns are labels, for the count of errors; 0 where
+    there is none).
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
     RowRoom = room_kind(Data)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, base, far, known = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, far, base, known = opened(bound)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
         tally, log, room, each = Tally(*tally_), Log(*log_), RowRoom(*room_), ClassRoom(*each_)
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
         S = sparse(X, room)
-        table = read(w)
+        table = scoring_table(w)
         K = table.shape[1]
-        width = K if pair else 1
         scores, keeps, amounts, columns = each.scores, each.keeps, each.amounts, each.columns
         if single and imaged:
             each.debts[:] = w.debt
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
-            if p + 2 * AHEAD < stop:
-                if shuffled:
-                    announce(X, order[p + 2 * AHEAD])
-                    prefetch(codes, order[p + 2 * AHEAD])
-                fetch(X, order[p + AHEAD] if shuffled else p + AHEAD)
+            prefetch_ahead(X, codes, order, p, stop, shuffled)
             if far and p + 1 < stop:
                 fetch_weights(X, order[p + 1] if shuffled else p + 1, table)
-            weight = weights[i] if weighted else 1.0
+            weight = row_weight(X, weights, i) if weighted else 1.0
             if weight == 0.0:
                 continue
             if logged and log.filled[0] + K > log.numbers.shape[0]:
                 return p, LOG_FULL
-            for lo in range(0, K, width):
-                if imaged and w.debt[lo] >= table.shape[0] * width:
-                    recenter(w, lo, lo + width)
+            for c in range(K):
+                if imaged and w.debt[c] >= table.shape[0]:
+                    recenter(w, c, c + 1)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
             xx = squared(S, x)
+            true = np.intp(label_of(X, codes, i))
             t = tally.rounds[0] + 1
-            n = 0
-            if pair:
-                if not (imaged and all_trusted(scores)):
-                    settle_all(w, scores, S, x, 0, K)
-                true = np.intp(codes[i])
-                rival = best_rival(scores, true)
-                if rival < 0:
-                    if not isfinite(scores[true] + 0.0 * xx):
-                        return p, BAD_SCORE
-                    tally.rounds[0] = t
-                    tick(readout, w, weight)
-                    continue
-                margin = scores[true] - scores[rival]
-                keep, amount = step(rule, margin, 1.0, 2.0 * xx, norm2(w, 0), float(t))
-                amount *= weight
-                status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
+            for c in range(K):
+                if not (imaged and trusted(scores[c])):
+                    to_scores(w, scores, S, x, c, c + 1)
+                y = 1.0 if c == true else -1.0
+                keeps[c], amounts[c] = step(rule, scores[c], y, xx, norm2(w, c), float(t))
+                amounts[c] *= weight
+                status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
+                if (
+                    single
+                    and status == DONE
+                    and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx))
+                ):
+                    status = TOO_LARGE
                 if status != DONE:
                     if single and imaged:
                         w.debt[:] = each.debts
                     return p, status
-                if single and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
-                    if imaged:
-                        w.debt[:] = each.debts
-                    return p, TOO_LARGE
-                tally.rounds[0] = t
-                tick(readout, w, weight)
-                count(tally, 0, margin <= 0, amount)
-                shrink(w, readout, 0, K, keep)
+            tally.rounds[0] = t
+            tick(readout, w, weight)
+            if known > 0 and not wins(scores, known, true):
+                tally.errors[0] += 1
+            n = 0
+            for c in range(K):
+                see(readout, rule, scores[c], 1.0 if c == true else -1.0, norm2(w, c), c)
+                keep, amount = keeps[c], amounts[c]
+                count(tally, c, scores[c] <= 0 if c == true else scores[c] >= 0, amount)
+                shrink(w, readout, c, c + 1, keep)
                 if amount != 0.0:
-                    measure(w, 0, keep, amount, margin, S, x, 2.0)
-                    columns[0], amounts[0] = true, amount / factor(w, 0)
-                    columns[1], amounts[1] = rival, -amount / factor(w, 0)
-                    n = 2
+                    measure(w, c, keep, amount, scores[c], S, x, 1.0)
+                    columns[n], amounts[n] = c, amount / factor(w, c)
+                    n += 1
                 if amount != 0.0 or keep != 1.0:
-                    record(log, first + i, t, true, rival, margin, keep, amount)
-            else:
-                for c in range(K):
-                    if not (imaged and trusted(scores[c])):
-                        settle_all(w, scores, S, x, c, c + 1)
-                    y = 1.0 if codes[i] == c else -1.0
-                    keeps[c], amounts[c] = step(rule, scores[c], y, xx, norm2(w, c), float(t))
-                    amounts[c] *= weight
-                    status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
-                    if status != DONE:
-                        if single and imaged:
-                            w.debt[:] = each.debts
-                        return p, status
-                    if single and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx)):
-                        if imaged:
-                            w.debt[:] = each.debts
-                        return p, TOO_LARGE
-                tally.rounds[0] = t
-                tick(readout, w, weight)
-                if known > 0 and not wins(scores, known, np.intp(codes[i])):
-                    tally.errors[0] += 1
-                for c in range(K):
-                    see(readout, rule, scores[c], 1.0 if codes[i] == c else -1.0, norm2(w, c), c)
-                    keep, amount = keeps[c], amounts[c]
-                    count(tally, c, scores[c] <= 0 if codes[i] == c else scores[c] >= 0, amount)
-                    shrink(w, readout, c, c + 1, keep)
-                    if amount != 0.0:
-                        measure(w, c, keep, amount, scores[c], S, x, 1.0)
-                        columns[n], amounts[n] = c, amount / factor(w, c)
-                        n += 1
-                    if amount != 0.0 or keep != 1.0:
-                        record(log, first + i, t, base + c, 0, scores[c], keep, amount)
+                    record(log, first + i, t, base + c, 0, scores[c], keep, amount)
             if n > 0:
                 (spread_all_apart if imaged else spread_all)(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
-    return _learner(kernel, "learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data)
+    return _learner(kernel, "learn_classes", Rule, Link, Readout, Data)
+
+
+@cache
+def learn_pairs(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
+    """Return the pass of a rule over rows for columns that are one binary classifier: the true class against its rival.
+
+    Called like :func:`learn_classes`, without `base` and `known`.
+    """
+    normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
+    RowRoom = room_kind(Data)
+
+    def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, far = opened(bound)
+        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
+        tally, log, room, each = Tally(*tally_), Log(*log_), RowRoom(*room_), ClassRoom(*each_)
+        defect = flaw(X)
+        if defect != FINE:
+            return defect, FLAW
+        S = sparse(X, room)
+        table = scoring_table(w)
+        K = table.shape[1]
+        scores, amounts, columns = each.scores, each.amounts, each.columns
+        before = w.debt[0] if imaged else 0
+        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
+        for p in range(start, stop):
+            i = order[p] if shuffled else p
+            prefetch_ahead(X, codes, order, p, stop, shuffled)
+            if far and p + 1 < stop:
+                fetch_weights(X, order[p + 1] if shuffled else p + 1, table)
+            weight = row_weight(X, weights, i) if weighted else 1.0
+            if weight == 0.0:
+                continue
+            if logged and log.filled[0] == log.numbers.shape[0]:
+                return p, LOG_FULL
+            if imaged and w.debt[0] >= table.shape[0] * K:
+                recenter(w, 0, K)
+            x = entries(X, row(X, i), S)
+            gather_all(S, x, table, scores)
+            xx = squared(S, x)
+            if not (imaged and all_trusted(scores)):
+                to_scores(w, scores, S, x, 0, K)
+            t = tally.rounds[0] + 1
+            true = np.intp(label_of(X, codes, i))
+            rival = best_rival(scores, true)
+            if rival < 0:
+                if not isfinite(scores[true] + 0.0 * xx):
+                    return p, BAD_SCORE
+                tally.rounds[0] = t
+                tick(readout, w, weight)
+                continue
+            margin = scores[true] - scores[rival]
+            keep, amount = step(rule, margin, 1.0, 2.0 * xx, norm2(w, 0), float(t))
+            amount *= weight
+            status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
+            if single and status == DONE and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
+                status = TOO_LARGE
+            if status != DONE:
+                if single and imaged:
+                    w.debt[0] = before
+                return p, status
+            tally.rounds[0] = t
+            tick(readout, w, weight)
+            count(tally, 0, margin <= 0, amount)
+            shrink(w, readout, 0, K, keep)
+            if amount != 0.0 or keep != 1.0:
+                record(log, first + i, t, true, rival, margin, keep, amount)
+            if amount != 0.0:
+                measure(w, 0, keep, amount, margin, S, x, 2.0)
+                columns[0], amounts[0] = true, amount / factor(w, 0)
+                columns[1], amounts[1] = rival, -amount / factor(w, 0)
+                (spread_all_apart if imaged else spread_all)(w, readout, S, x, columns, amounts, 2)
+        return stop, DONE
+
+    return _learner(kernel, "learn_pairs", Rule, Link, Readout, Data)
 
 
 @cache
@@ -349,10 +393,10 @@ def score_rows(Link: type, Data: type) -> Tiered:
     def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any) -> None:
         w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
         S = sparse(X, room)
-        column = flat(read(w))
+        column = flat(scoring_table(w))
         for i in range(start, stop):
             x = row(X, i)
-            out[i] = settle(w, gather(X, x, column), X, x, S)
+            out[i] = to_score(w, gather(X, x, column), X, x, S)
 
     return Tiered(kernel, scoring_work, name=_name("score_rows", Link, Data))
 
@@ -365,16 +409,16 @@ def score_classes(Link: type, Data: type) -> Tiered:
     def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
         w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
         S = sparse(X, room)
-        table = read(w)
+        table = scoring_table(w)
         K = table.shape[1]
         for i in range(start, stop):
             x = entries(X, row(X, i), S)
             z = line(out, i)
             gather_all(S, x, table, z)
             if pair:
-                settle_all(w, z, S, x, 0, K)
+                to_scores(w, z, S, x, 0, K)
             else:
                 for c in range(K):
-                    settle_all(w, z, S, x, c, c + 1)
+                    to_scores(w, z, S, x, c, c + 1)
 
     return Tiered(kernel, scoring_work, name=_name("score_classes", Link, Data))

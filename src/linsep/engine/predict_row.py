@@ -8,13 +8,11 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
-from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Single, inside, row, together
-from linsep.engine.dots import settle_all
+from linsep.engine.data_kinds import Single, inside, row, together
+from linsep.engine.dots import sum_columns, to_scores
 from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.multimethods import inlined, multimethod
-from linsep.engine.native import Bound, opened, unsigned
+from linsep.engine.native import Bound, opened
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW
 from linsep.engine.readouts import Average, Last
 from linsep.engine.tiers import Tiered
@@ -69,7 +67,8 @@ def _work(bound: Bound, row: Any) -> int:
 def predict_row(Link: type, Readout: type) -> Tiered:
     """Return the kernel that predicts one row; called with (Bound(w, readout, numbers, known, pair, room), row).
 
-    `row` and `numbers` together are a :class:`Single`, `known` is the number of classes. It returns (class, status).
+    `row` (values, indices) and `numbers` together are a :class:`Single`, `known` is the number of classes. The kernel
+    returns (class, status).
     With imaged weights, columns of different binary classifiers can't be compared here: they are not normalised.
     """
     imaged = Link is Imaged
@@ -83,28 +82,11 @@ def predict_row(Link: type, Readout: type) -> Tiered:
         if not inside(X, x):
             return 0, FLAW
         K = w.s.shape[1]
-        for c in range(K):
-            z[c] = 0.0
-        k = x.start
-        while k + FOUR <= x.stop:
-            i0, v0 = unsigned(X.indices[k]), np.float64(X.values[k])
-            i1, v1 = unsigned(X.indices[k + ONE]), np.float64(X.values[k + ONE])
-            i2, v2 = unsigned(X.indices[k + TWO]), np.float64(X.values[k + TWO])
-            i3, v3 = unsigned(X.indices[k + THREE]), np.float64(X.values[k + THREE])
-            for c in range(K):
-                a, b = weight_of(w, readout, i0, c) * v0, weight_of(w, readout, i1, c) * v1
-                z[c] += (a + b) + (weight_of(w, readout, i2, c) * v2 + weight_of(w, readout, i3, c) * v3)
-            k += FOUR
-        while k < x.stop:
-            for c in range(K):
-                z[c] += weight_of(w, readout, unsigned(X.indices[k]), c) * np.float64(X.values[k])
-            k += ONE
-        for c in range(K):
-            z[c] += weight_of(w, readout, X.features, c) * X.bias
+        sum_columns(weight_of, w, readout, X, x, z)
         if imaged:
             width = K if pair else 1
             for c in range(0, K, width):
-                settle_all(w, z, X, x, c, c + width)
+                to_scores(w, z, X, x, c, c + width)
         for c in range(K):
             if not isfinite(z[c]):
                 return 0, BAD_SCORE

@@ -55,7 +55,7 @@ def promises(
 
 
 def shrinks(rule: type) -> bool:
-    """Tell whether the rule has the second form, which may also shrink the weights."""
+    """Return whether the rule has the second form, which may also shrink the weights."""
     return len(_parameters(rule.step)) == len(SHRINKING)  # type: ignore[attr-defined]
 
 
@@ -65,17 +65,17 @@ def _parameters(step: Any) -> tuple[str, ...]:
 
 
 def reads_sign_only(rule: type) -> bool:
-    """Tell whether the rule promises to use nothing but the sign of the score."""
+    """Return whether the rule promises to use nothing but the sign of the score."""
     return getattr(rule, "reads", "value") == "sign"
 
 
 def steps_by_one(rule: type) -> bool:
-    """Tell whether every step of the rule is y or 0."""
+    """Return whether every step of the rule is y or 0."""
     return bool(getattr(rule, "unit", False))
 
 
 def reads_norm(rule: Any) -> bool:
-    """Tell whether the rule's step reads ||x||², its third argument, by the names that its code loads."""
+    """Return whether the rule's step reads ||x||², its third argument, by the names that its code loads."""
     return _loads_norm(rule.step)
 
 
@@ -87,22 +87,22 @@ def _loads_norm(step: Any) -> bool:
 
 
 def settles(rule: type) -> bool:
-    """Tell whether the rule stops moving once the data are separated."""
+    """Return whether the rule stops moving once the data are separated."""
     return bool(getattr(rule, "settles", True))
 
 
 def needs_norm(rule: type) -> bool:
-    """Tell whether the rule reads ||w||²."""
+    """Return whether the rule reads ||w||²."""
     return bool(getattr(rule, "needs_norm", True))
 
 
 def takes_weights(rule: type) -> bool:
-    """Tell whether a row's weight may multiply a step of the rule."""
+    """Return whether a row's weight may multiply a step of the rule."""
     return bool(getattr(rule, "weighted", True))
 
 
 def takes_targets(rule: type) -> bool:
-    """Tell whether the rule's y is any number, not only -1 or +1."""
+    """Return whether the rule's y is any number, not only -1 or +1."""
     return bool(getattr(rule, "targets", False))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import Span
+from linsep.engine.data_kinds import RowPlace
 from linsep.engine.links import (
     SCALE_LIMIT,
     Additive,
@@ -64,7 +64,7 @@ def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
 
 
 @inlined
-def fits(w: Any, readout: Any, S: Any, x: Span, lo: int, hi: int, keep: float, amount: float) -> bool:
+def fits(w: Any, readout: Any, S: Any, x: RowPlace, lo: int, hi: int, keep: float, amount: float) -> bool:
     """Return whether w = keep * w + amount * x leaves all sums of columns lo to hi, and their average, in range.
 
     The sums before must be in range. Where only some of the columns will be updated the answer may be a needless no.
@@ -90,7 +90,7 @@ def fits(w: Any, readout: Any, S: Any, x: Span, lo: int, hi: int, keep: float, a
 
 
 @inlined
-def spread(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
+def spread(w: Any, readout: Any, S: Any, x: RowPlace, amount: float) -> None:
     """Add amount * x to the sums of column 0."""
     for k in range(x.start, x.stop):
         j = unsigned(S.indices[k])
@@ -103,7 +103,7 @@ def spread(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
 
 
 @inlined
-def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: Array, n: int) -> None:
+def spread_all(w: Any, readout: Any, S: Any, x: RowPlace, columns: Array, amounts: Array, n: int) -> None:
     """Add amounts[q] * x to the sums of column columns[q] for every q < n, in one walk over the row."""
     for k in range(x.start, x.stop):
         j = unsigned(S.indices[k])
@@ -128,7 +128,7 @@ def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: A
 
 
 @cold
-def spread_apart(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
+def spread_apart(w: Any, readout: Any, S: Any, x: RowPlace, amount: float) -> None:
     """Do what :func:`spread` does in a function of its own.
 
     Images take calls of exp and its like, which overwrite most registers: a short function has less to restore.
@@ -137,7 +137,7 @@ def spread_apart(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
 
 
 @cold
-def spread_all_apart(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: Array, n: int) -> None:
+def spread_all_apart(w: Any, readout: Any, S: Any, x: RowPlace, columns: Array, amounts: Array, n: int) -> None:
     """Do what :func:`spread_all` does in a function of its own, for the same reason."""
     spread_all(w, readout, S, x, columns, amounts, n)
 

@@ -1,6 +1,7 @@
-"""The perceptron in a feature space that nobody writes out, by its dual weights."""
+"""The kernel perceptron: a perceptron in the feature space of a kernel, with dual weights."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Unpack
 
@@ -77,7 +78,7 @@ class KernelPerceptron(Voter):
         "cache_size": [Interval(Real, 0, None, closed="left")],
     }
 
-    _weights_of_rows = True
+    _traits = replace(Voter._traits, weights_of_rows=True)
     _no_weights = (
         "KernelPerceptron has weights of rows, and none of features to export: train VotedPerceptron on those that "
         "linsep.transforms.Polynomial writes out, or keep the model with save"
@@ -146,7 +147,7 @@ class KernelPerceptron(Voter):
     def dual_coef_(self) -> Array:
         """How much of each row of `support_` the weights that answer have: (classes, rows), (1, rows) of two."""
         self._check_linear()
-        shares, _, divisors = self._replay().dual(self.readout, self.normalize)
+        shares, _, divisors = self._hypotheses().dual(self.readout, self.normalize)
         return self._of_classes((shares / divisors).T, axis=0, flat=False)
 
     def _weights(self) -> Array:

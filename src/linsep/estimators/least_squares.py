@@ -32,7 +32,7 @@ from linsep.solvers.least_squares import (
 )
 from linsep.solvers.products import times
 from linsep.training.state import NO_WEIGHTS
-from linsep.training.transaction import all_or_nothing, at_once
+from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 
@@ -286,7 +286,7 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
         self.n_features_in_ = int(n_features)
         return self
 
-    @at_once
+    @on_snapshot
     def predict_proba(self, X: Any) -> Array:
         """Return the estimate of Pr(class | x), (rows, classes).
 
@@ -396,7 +396,7 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
             raise ValueError(f"y has the shape {np.shape(y)}, but had {had} targets in the first call")
         return self._take(self._least_squares(data, targets, weights, triangle), data.bias)
 
-    @at_once
+    @on_snapshot
     def predict(self, X: Any) -> Array:
         """Return the value of each row: (rows,), or (rows, targets) if y was a table."""
         check_is_fitted(self)

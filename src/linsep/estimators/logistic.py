@@ -18,12 +18,13 @@ from linsep.engine.runtime import threads
 from linsep.estimators.base.batch import POSITIVE, BatchLearner, BatchProblem, BatchSolution, solved_state
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
+from linsep.estimators.base.traits import Traits
 from linsep.rules import Logistic
 from linsep.solvers.logistic import objective as solvers
 from linsep.solvers.logistic.gradient_ascent import gradient_ascent
 from linsep.solvers.logistic.newton import newton
 from linsep.training.state import Parts, TrainingState
-from linsep.training.transaction import at_once
+from linsep.training.transaction import on_snapshot
 from linsep.validation.errors import ParameterError
 
 SOLVERS: dict[str, Callable[..., solvers.LogisticSolution]] = {"batch": gradient_ascent, "newton": newton}
@@ -120,9 +121,11 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     """
 
     max_iter: int | None  # type: ignore[assignment]
-    _exports_probabilities = True
-    _mixes = "convex loss: a mix is no worse than its shards on average"
-    _rules = (Logistic,)
+    _traits = Traits(
+        rules=(Logistic,),
+        mixes="convex loss: a mix is no worse than its shards on average",
+        exports_probabilities=True,
+    )
     optimality_: float | None
     value_: float
     history_: list[float]
@@ -351,7 +354,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
                 )
         return Parts(Logistic(self.eta0, self.power_t, shrink), readout=READOUTS[self.readout])
 
-    @at_once
+    @on_snapshot
     def predict_proba(self, X: Any) -> Array:
         """Return Pr(class | x), (rows, classes).
 

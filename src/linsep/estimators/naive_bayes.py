@@ -1,5 +1,6 @@
 """Naive Bayes as a linear separator that counts."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ from linsep.solvers.naive_bayes.precision import level_ties
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, ClassCounts, priors_of
 from linsep.training.state import TrainingState
-from linsep.training.transaction import all_or_nothing, at_once
+from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries, without_duplicates
 
@@ -92,9 +93,13 @@ class NaiveBayes(BatchLearner):
         "open_labels_": Fact(bool),
         "rounding_": Fact(np.float64, least=0),
     }
-    _mixes = "has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments"
-    _never_mixes = ""
-    _counts_rows = _exports_probabilities = _weighs_unseen_features = True
+    _traits = replace(
+        BatchLearner._traits,
+        never_mixes="",
+        mixes="has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments",
+        counts_rows=True,
+        exports_probabilities=True,
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions(set(KINDS))],
         "alpha": [SHARE],
@@ -188,7 +193,7 @@ class NaiveBayes(BatchLearner):
         """Return Pr(class | x), (rows, classes), if features are independent as the model has it."""
         return np.exp(self.predict_log_proba(X))
 
-    @at_once
+    @on_snapshot
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln Pr(class | x), (rows, classes)."""
         scores = self.decision_function(X)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Unpack
 from sklearn.utils._param_validation import Interval
 
 from linsep.estimators.base.online import OnlineLearner, Shared
+from linsep.estimators.base.traits import Traits
 from linsep.rules import Perceptron as Rule
 from linsep.training.state import Parts
 from linsep.validation.errors import ParameterError
@@ -45,9 +46,7 @@ class PNormPerceptron(OnlineLearner):
     1.0
     """
 
-    _mixes = "mixes its inner sums, keeps its bound"
-    _rules = (Rule,)
-    _link = "p-norm"
+    _traits = Traits(rules=(Rule,), link="p-norm", mixes="mixes its inner sums, keeps its bound")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "p": [None, Interval(Real, 2, None, closed="left")],
@@ -59,7 +58,7 @@ class PNormPerceptron(OnlineLearner):
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         p = self.p if self.p is not None else default_power(features + self.fit_intercept)
-        return Parts(Rule(), self._link, p - 1)
+        return Parts(Rule(), self._traits.link, p - 1)
 
     def _check_open_width(self) -> None:
         refuse_no_power(self.p)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Unpack
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
+from linsep.estimators.base.traits import Traits
 from linsep.rules import PassiveAggressive as PA
 from linsep.rules import PassiveAggressiveI, PassiveAggressiveII
 from linsep.training.state import Parts
@@ -36,8 +37,7 @@ class PassiveAggressive(OnlineLearner):
     array([[ 0.5, -0.5]])
     """
 
-    _mixes = "keeps its bound"
-    _rules = (PA, PassiveAggressiveI, PassiveAggressiveII)
+    _traits = Traits(rules=(PA, PassiveAggressiveI, PassiveAggressiveII), mixes="keeps its bound")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],

@@ -22,7 +22,7 @@ from linsep.estimators.base.regressor import Regressor, targets_of
 from linsep.rules.passive_aggressive_regression import PassiveAggressiveRegression
 from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError
 from linsep.training.epochs import order_of
-from linsep.training.single_rows import TargetLearner
+from linsep.training.single_rows import RowLearner
 from linsep.training.state import NO_WEIGHTS, StoppedError, TrainingState, as_floats
 from linsep.training.transaction import all_or_nothing
 from linsep.validation.errors import InvalidDataError, ParameterError
@@ -91,10 +91,9 @@ class PassiveAggressiveRegressor(Regressor):
 
     seed_: int
     n_iter_: int
-    _names: dict[str, int] | None = None
     _lost = 0.0
     _columns: Columns
-    _row_learner: TargetLearner | None = None
+    _row_learner: RowLearner | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "variant": [StrOptions({"PA", "PA-I", "PA-II"})],
@@ -251,9 +250,9 @@ class PassiveAggressiveRegressor(Regressor):
             self._count_losses(self._columns)
             if self.readout == "average" and not self._columns.averages:
                 self._columns.begin_average()
-            self._row_learner = TargetLearner(self._columns.state, self._columns.state.bias, self.n_features_in_)
+            self._row_learner = RowLearner(self._columns.state, self._columns.state.bias, self.n_features_in_, {})
             self.n_iter_ = 1
-        self._row_learner.learn_target(indices, values, target)
+        self._row_learner.learn(indices, values, False, target)
         return self
 
     def predict_one(self, x: Any) -> float:
@@ -261,21 +260,6 @@ class PassiveAggressiveRegressor(Regressor):
         columns = self._trained()
         indices, values = self._entries(x, grows=False)
         return columns.value(indices, values)
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """The names of the features, if they have names."""
-        if self._names is None:
-            raise AttributeError("the features have no names")
-        return np.array(list(self._names), dtype=object)
-
-    @feature_names_in_.setter
-    def feature_names_in_(self, names: Any) -> None:
-        self._names = {name: j for j, name in enumerate(names)}
-
-    @feature_names_in_.deleter
-    def feature_names_in_(self) -> None:
-        self.__dict__.pop("_names", None)
 
     def _entries(self, x: Any, grows: bool) -> tuple[Array, Array]:
         """Return the column numbers and the values of a row; new names become features if the regressor grows."""

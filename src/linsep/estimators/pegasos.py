@@ -1,4 +1,4 @@
-"""The linear support vector machine, by stochastic steps."""
+"""Pegasos: the linear support vector machine, trained by stochastic subgradient steps."""
 
 from numbers import Real
 from typing import Any, ClassVar, Unpack
@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Unpack
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
+from linsep.estimators.base.traits import Traits
 from linsep.rules import Hinge
 from linsep.training.state import Parts
 
@@ -33,8 +34,7 @@ class Pegasos(OnlineLearner):
     array([ 1, -1])
     """
 
-    _mixes = "convex loss: a mix is no worse than its shards on average"
-    _rules = (Hinge,)
+    _traits = Traits(rules=(Hinge,), mixes="convex loss: a mix is no worse than its shards on average")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="neither")],

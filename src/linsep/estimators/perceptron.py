@@ -1,7 +1,8 @@
-"""The perceptron, answering with its last weights or with their average."""
+"""The perceptron and the averaged perceptron, which predict with the last weights and with their average."""
 
 from linsep.engine.readouts import Average
 from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.base.traits import Traits
 from linsep.rules import Perceptron as Rule
 from linsep.training.state import Parts
 
@@ -26,8 +27,7 @@ class Perceptron(OnlineLearner):
     (2, array([[ 1., -1.]]), array([1]))
     """
 
-    _mixes = "keeps its bound"
-    _rules = (Rule,)
+    _traits = Traits(rules=(Rule,), mixes="keeps its bound")
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())
@@ -52,8 +52,7 @@ class AveragedPerceptron(OnlineLearner):
     array([[0.75, 0.75]])
     """
 
-    _mixes = "keeps its bound"
-    _rules = (Rule,)
+    _traits = Traits(rules=(Rule,), mixes="keeps its bound")
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule(), readout=Average)

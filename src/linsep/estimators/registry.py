@@ -55,12 +55,12 @@ class Entry(NamedTuple):
     @property
     def mixes(self) -> str:
         """The guarantee for a mix of shards, or the reason why shards are never mixed."""
-        return self.learner._mixes or f"no: {self.no_mixing}"
+        return f"no: {self.no_mixing}" if self.no_mixing else self.learner._traits.mixes
 
     @property
     def no_mixing(self) -> str:
         """The reason why shards are never mixed; empty if some parameters allow mixing."""
-        return self.learner._never_mixes
+        return self.learner._traits.never_mixes
 
     @property
     def summary(self) -> str:

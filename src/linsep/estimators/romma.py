@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
+from linsep.estimators.base.traits import Traits
 from linsep.rules import AggressiveRomma, Romma
 from linsep.training.state import Parts
 
@@ -37,8 +38,7 @@ class ROMMA(OnlineLearner):
     array([[ 0.5, -0.5]])
     """
 
-    _mixes = "keeps its bound (unless aggressive: then it is not mixed)"
-    _rules = (Romma, AggressiveRomma)
+    _traits = Traits(rules=(Romma, AggressiveRomma), mixes="keeps its bound (unless aggressive: then it is not mixed)")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "aggressive": ["boolean"],

@@ -1,5 +1,6 @@
 """The voted perceptron: every hypothesis of the run has a vote, as large as the rounds that it survived."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -54,6 +55,7 @@ class VotedPerceptron(Voter):
     array([2.125])
     """
 
+    _traits = replace(Voter._traits, rules=(Rule,))
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Voter._parameter_constraints,
         "when_full": [StrOptions({"raise", "forget"})],
@@ -74,8 +76,6 @@ class VotedPerceptron(Voter):
         self.max_support = max_support
         self.when_full = when_full
 
-    _rules = (Rule,)
-
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())
 
@@ -91,12 +91,12 @@ class VotedPerceptron(Voter):
         return self._learn_alone(x, y) if full and self.when_full == "raise" else super().learn_one(x, y)
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
-        weights, divisors = self._replay().written_out(self.readout, self.normalize)
+        weights, divisors = self._hypotheses().written_out(self.readout, self.normalize)
         scorer = Scorer(Additive(weights), np.ones(len(divisors)), self._state.pair)
         return scorer.scores(data, jobs) / divisors
 
     def _weights(self) -> Array:
         self._fitted()
         self._check_linear()
-        weights, divisors = self._replay().written_out(self.readout, self.normalize)
+        weights, divisors = self._hypotheses().written_out(self.readout, self.normalize)
         return weights / divisors

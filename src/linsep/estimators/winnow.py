@@ -1,4 +1,4 @@
-"""Winnow and balanced Winnow: the perceptron's rule on exponential weights."""
+"""Winnow and balanced Winnow: the perceptron's rule with exponential weights."""
 
 import warnings
 from numbers import Real
@@ -11,12 +11,14 @@ from sklearn.utils._param_validation import Interval
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.estimators.base.online import OnlineLearner, Shared
+from linsep.estimators.base.traits import Traits
 from linsep.rules import Perceptron as Rule
 from linsep.theory.bounds import best_rate, fall
 from linsep.training.state import Parts
 from linsep.validation.errors import ParameterError
 from linsep.validation.inputs import refuse_bad_entries
 
+MIXES = "mixes its inner sums, keeps its bound"
 POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
@@ -27,8 +29,6 @@ class _Multiplicative(OnlineLearner):
         "delta": [None, POSITIVE],
         "x_max": [None, POSITIVE],
     }
-    _rules = (Rule,)
-    _mixes = "mixes its inner sums, keeps its bound"
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class _Multiplicative(OnlineLearner):
         self.x_max = x_max
 
     def _parts(self, features: int, rows: int | None) -> Parts:
-        return Parts(Rule(), self._link, self._rate())
+        return Parts(Rule(), self._traits.link, self._rate())
 
     def _rate(self) -> float:
         eta, delta, x_max = self.eta, self.delta, self.x_max
@@ -85,7 +85,7 @@ class _Multiplicative(OnlineLearner):
         if not state.pair:
             s = np.atleast_2d(s[self._columns()])
         features, bias = s[:, :-1], s[:, -1:]
-        signed = [features, -features] if self._link == "sinh" else [features]
+        signed = [features, -features] if self._traits.link == "sinh" else [features]
         weights = np.hstack([*signed, bias, -bias] if state.bias else signed)
         return weights.reshape(1, -1) if state.pair else weights
 
@@ -142,7 +142,7 @@ class Winnow(_Multiplicative):
     (3, array([1, 0]))
     """
 
-    _link = "exponential"
+    _traits = Traits(rules=(Rule,), link="exponential", mixes=MIXES)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -184,4 +184,4 @@ class BalancedWinnow(_Multiplicative):
     array([1, 0])
     """
 
-    _link = "sinh"
+    _traits = Traits(rules=(Rule,), link="sinh", mixes=MIXES)

@@ -1,1 +1,1 @@
-"""Models as files and in other forms: kept, merged, exported."""
+"""Save, load, merge and export models."""

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.data.text.transformers import TextCounter, TextHasher
 from linsep.engine.readouts import UPDATES
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Recent
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
 from linsep.estimators.passive_aggressive_regressor import PassiveAggressiveRegressor
 from linsep.estimators.registry import LEARNERS
+from linsep.models.earlier_files import present_model, present_parameters
 from linsep.models.encode_state import decode_state, encode_state, is_count
 from linsep.models.encoding import Decoder, Encoder, Foreign
 from linsep.solvers.calibration import Isotonic, Platt
@@ -31,15 +31,6 @@ CLASSIFIERS: dict[str, type[Learner]] = {
 TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
 MOST_FEATURES = 1 << 48
 MOST_THREADS = 1 << 16
-RENAMED: dict[str, tuple[str, dict[str, str]]] = {
-    "hinge": ("loss", {"l1": "hinge", "l2": "squared_hinge"}),
-    "method": ("method", {"platt": "sigmoid"}),
-    "multi_class": ("multi_class", {"pair": "joint"}),
-    "smoothing": ("alpha", {}),
-}
-"""Parameters of earlier files: the present name of each, and the present names of its values."""
-REMOVED: dict[str, set[str]] = {"select": {"first", "worst", "random"}}
-"""Parameters of online learners in earlier files, and their values beside None. No prediction depends on them."""
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
@@ -58,7 +49,7 @@ def _encode_calibration(model: CalibratedClassifier, to: Encoder, name: str) -> 
     return {"maps": kind, "rows": int(model._rows)}
 
 
-def _decode_calibration(model: CalibratedClassifier, meta: dict[str, Any], read: Decoder, name: str) -> None:
+def _decode_calibration(model: CalibratedClassifier, meta: dict[str, Any], decoder: Decoder, name: str) -> None:
     """Set the calibration maps and the recent rows of a model that has its learner, and validate them."""
     classes = len(model.classes_)
     count = classes if classes > 2 else classes - 1
@@ -66,12 +57,12 @@ def _decode_calibration(model: CalibratedClassifier, meta: dict[str, Any], read:
         raise Foreign("the rows that its calibration has seen are not a count")
     if meta["maps"] not in ("platt", "isotonic"):
         raise Foreign(f"its calibration is of the kind {meta['maps']!r:.40}, which does not exist")
-    model._maps = (_platts if meta["maps"] == "platt" else _isotonics)(count, read, name)
-    model._recent, model._rows = _recent(classes, read, name), meta["rows"]
+    model._maps = (_platts if meta["maps"] == "platt" else _isotonics)(count, decoder, name)
+    model._recent, model._rows = _recent(classes, decoder, name), meta["rows"]
 
 
-def _platts(count: int, read: Decoder, name: str) -> Maps:
-    table = read.array(f"{name}.platt", (np.float64,), (count, len(Platt._fields)), finite=False)
+def _platts(count: int, decoder: Decoder, name: str) -> Maps:
+    table = decoder.array(f"{name}.platt", (np.float64,), (count, len(Platt._fields)), finite=False)
     if not np.isfinite(table[:, :2]).all():
         raise Foreign("a sigmoid of its calibration has a slope or an offset that is not finite")
     gaps, steps, done = table[:, 2:].T
@@ -81,12 +72,12 @@ def _platts(count: int, read: Decoder, name: str) -> Maps:
     return [Platt(a, b, gap, int(n), converged == 1) for a, b, gap, n, converged in table.tolist()]
 
 
-def _isotonics(count: int, read: Decoder, name: str) -> Maps:
-    corners = read.array(f"{name}.corners", (np.int64,), (count,))
-    x = read.array(f"{name}.x", (np.float64,), (None,), finite=False)
+def _isotonics(count: int, decoder: Decoder, name: str) -> Maps:
+    corners = decoder.array(f"{name}.corners", (np.int64,), (count,))
+    x = decoder.array(f"{name}.x", (np.float64,), (None,), finite=False)
     if count == 0 or corners.min() < 1 or corners.max() > len(x) or corners.sum() != len(x):
         raise Foreign("the maps of its calibration have other corners than are listed")
-    y = read.array(f"{name}.y", (np.float64,), (len(x),), finite=False)
+    y = decoder.array(f"{name}.y", (np.float64,), (len(x),), finite=False)
     cuts = np.cumsum(corners)[:-1]
     within = np.ones(len(x) - 1, bool)
     within[cuts - 1] = False
@@ -98,14 +89,14 @@ def _isotonics(count: int, read: Decoder, name: str) -> Maps:
     return [Isotonic(*of) for of in zip(np.split(x, cuts), np.split(y, cuts), strict=True)]
 
 
-def _recent(classes: int, read: Decoder, name: str) -> Recent:
+def _recent(classes: int, decoder: Decoder, name: str) -> Recent:
     """Return the rows that the maps go by; the score of a class that was not known yet is NaN."""
-    stored = read.arrays[f"{name}.recent.scores"]
+    stored = decoder.arrays[f"{name}.recent.scores"]
     rows = len(stored) if stored.ndim else 0
     shape = (rows, classes) if rows and classes > 2 else (rows,)
-    scores = read.array(f"{name}.recent.scores", (np.float64,), shape, finite=False)
-    codes = read.array(f"{name}.recent.codes", (np.int32,), (rows,))
-    weights = read.array(f"{name}.recent.weights", (np.float64,), (rows,), finite=False)
+    scores = decoder.array(f"{name}.recent.scores", (np.float64,), shape, finite=False)
+    codes = decoder.array(f"{name}.recent.codes", (np.int32,), (rows,))
+    weights = decoder.array(f"{name}.recent.weights", (np.float64,), (rows,), finite=False)
     if np.isinf(scores).any() or (scores.ndim == 1 and np.isnan(scores).any()):
         raise Foreign("a calibration score is not finite")
     if rows and not 0 <= codes.min() <= codes.max() < classes:
@@ -127,16 +118,16 @@ def encode_model(model: Any, to: Encoder) -> dict[str, Any]:
     return {"pipeline": meta}
 
 
-def decode_model(meta: dict[str, Any], read: Decoder) -> Any:
+def decode_model(meta: dict[str, Any], decoder: Decoder) -> Any:
     """Return the learner or the pipeline that was stored."""
     if "pipeline" not in meta:
-        return _decode_learner(meta, read, "model")
+        return _decode_learner(meta, decoder, "model")
     *steps, (last, learner) = meta["pipeline"]
     names = [name for name, _ in meta["pipeline"]]
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise Foreign("the steps of its pipeline do not have names of their own")
-    made = [(name, _decode_transformer(step, read)) for name, step in steps]
-    made.append((last, _decode_learner(learner, read, f"steps.{last}")))
+    made = [(name, _decode_transformer(step, decoder)) for name, step in steps]
+    made.append((last, _decode_learner(learner, decoder, f"steps.{last}")))
     _refuse_other_widths(made)
     from sklearn.pipeline import Pipeline
 
@@ -196,15 +187,15 @@ def _encode_transformer(step: Any, to: Encoder, name: str) -> Any:
     }
 
 
-def _decode_transformer(meta: dict[str, Any], read: Decoder) -> Any:
+def _decode_transformer(meta: dict[str, Any], decoder: Decoder) -> Any:
     if meta["map"] == "passthrough":
         return "passthrough"
     kind = TRANSFORMERS[meta["map"]]
-    step = kind(**_parameters(kind, meta, read))
+    step = kind(**_parameters(kind, meta, decoder))
     for name, value in meta["learned"].items():
         if name not in step._facts:
             raise Foreign(f"{name!r:.40} is nothing that a map learns")
-        setattr(step, name, read.value(value))
+        setattr(step, name, decoder.value(value))
     step._check_facts()
     return step
 
@@ -217,14 +208,10 @@ def _encode_parameters(learner: Learner, to: Encoder, name: str) -> dict[str, An
     return {"kernel": to.function(parameters.pop("kernel")), **to.values(parameters, name)}
 
 
-def _parameters(kind: Any, meta: dict[str, Any], read: Decoder) -> dict[str, Any]:
+def _parameters(kind: Any, meta: dict[str, Any], decoder: Decoder) -> dict[str, Any]:
     """Return the parameters of an estimator, which must be all of its own and no others."""
-    stored = {name: read.value(value) for name, value in meta["parameters"].items()}
-    if issubclass(kind, OnlineLearner):
-        stored = {of: value for of, value in stored.items() if not _is_removed(of, value)}
-    parameters = dict(_present(name, value) for name, value in stored.items())
-    if len(parameters) < len(stored):
-        raise Foreign("it has a parameter twice, by an earlier and by its present name")
+    stored = {name: decoder.value(value) for name, value in meta["parameters"].items()}
+    parameters = present_parameters(kind, stored)
     unknown = set(parameters) - set(kind._get_param_names())
     if unknown:
         raise Foreign(f"{kind.__name__} has no parameter {min(unknown)!r:.40}")
@@ -235,16 +222,6 @@ def _parameters(kind: Any, meta: dict[str, Any], read: Decoder) -> dict[str, Any
     if jobs is not None and not (isinstance(jobs, int) and 0 < abs(jobs) <= MOST_THREADS):
         raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to 1 to {MOST_THREADS:,}, or -1, before save")
     return parameters
-
-
-def _is_removed(name: str, value: Any) -> bool:
-    return name in REMOVED and (value is None or (isinstance(value, str) and value in REMOVED[name]))
-
-
-def _present(name: str, value: Any) -> tuple[str, Any]:
-    """Return the present name and value of a parameter of an earlier file."""
-    name, values = RENAMED.get(name, (name, {}))
-    return name, values.get(value, value) if isinstance(value, str) else value
 
 
 def _encode_learner(learner: Any, to: Encoder, name: str) -> dict[str, Any]:
@@ -279,15 +256,15 @@ def _kind_of(learner: Any) -> str:
     return kind
 
 
-def _decode_learner(meta: dict[str, Any], read: Decoder, name: str) -> Any:
+def _decode_learner(meta: dict[str, Any], decoder: Decoder, name: str) -> Any:
     if "calibrated" in meta:
-        return _decode_calibrated(meta["calibrated"], read, name)
+        return _decode_calibrated(meta["calibrated"], decoder, name)
     if "regression" in meta:
-        return _decode_regression(meta["regression"], read)
+        return _decode_regression(meta["regression"], decoder)
     if "online_regression" in meta:
-        return _decode_online_regression(meta["online_regression"], read, name)
-    learner = _untrained(meta, read)
-    classes, features, seed, passes = read.value(meta["classes"]), meta["features"], meta["seed"], meta["n_iter"]
+        return _decode_online_regression(meta["online_regression"], decoder, name)
+    learner = _untrained(meta, decoder)
+    classes, features, seed, passes = decoder.value(meta["classes"]), meta["features"], meta["seed"], meta["n_iter"]
     if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
         raise Foreign("its classes are not a list of labels")
     if not np.array_equal(np.unique(classes), classes):
@@ -297,14 +274,14 @@ def _decode_learner(meta: dict[str, Any], read: Decoder, name: str) -> Any:
     if type(meta["named"]) is not bool or type(meta["open"]) is not bool:
         raise Foreign("it does not say whether its features have names, or more labels may come")
     if meta["named"]:
-        names = read.words(f"{name}.feature_names", "its list of names of features")
+        names = decoder.words(f"{name}.feature_names", "its list of names of features")
         learner._names = dict(zip(names, range(len(names)), strict=True))
         if not len(names) == len(learner._names) == features:
             raise Foreign(f"it has {len(names)} names for {features} features")
     learner._open = meta["open"]
-    learner._state = decode_state(learner, meta["machine"], features, len(classes), read, name)
+    learner._state = decode_state(learner, meta["machine"], features, len(classes), decoder, name)
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
-    _decode_facts(learner, meta, read)
+    _decode_facts(learner, meta, decoder)
     return learner
 
 
@@ -321,14 +298,14 @@ def _encode_regression(model: LeastSquaresRegression, to: Encoder, name: str) ->
     }
 
 
-def _decode_regression(meta: dict[str, Any], read: Decoder) -> LeastSquaresRegression:
-    model = LeastSquaresRegression(**_parameters(LeastSquaresRegression, meta, read))
+def _decode_regression(meta: dict[str, Any], decoder: Decoder) -> LeastSquaresRegression:
+    model = LeastSquaresRegression(**_parameters(LeastSquaresRegression, meta, decoder))
     model._validate_params()
     if not is_count(meta["features"]) or not is_count(meta["n_iter"]):
         raise Foreign("one of its counts is not a count")
     model.n_features_in_, model.n_iter_ = meta["features"], meta["n_iter"]
-    model._flat, model._bias, model._weights = meta["flat"], meta["bias"], read.value(meta["weights"])
-    _decode_facts(model, meta, read)
+    model._flat, model._bias, model._weights = meta["flat"], meta["bias"], decoder.value(meta["weights"])
+    _decode_facts(model, meta, decoder)
     return model
 
 
@@ -355,8 +332,8 @@ def _encode_online_regression(model: PassiveAggressiveRegressor, to: Encoder, na
     }
 
 
-def _decode_online_regression(meta: dict[str, Any], read: Decoder, name: str) -> PassiveAggressiveRegressor:
-    model = PassiveAggressiveRegressor(**_parameters(PassiveAggressiveRegressor, meta, read))
+def _decode_online_regression(meta: dict[str, Any], decoder: Decoder, name: str) -> PassiveAggressiveRegressor:
+    model = PassiveAggressiveRegressor(**_parameters(PassiveAggressiveRegressor, meta, decoder))
     model._validate_params()
     features, counts, bias = meta["features"], meta["counts"], meta["bias"]
     if not (isinstance(counts, list) and len(counts) == 5 and all(map(is_count, (features, *counts)))):
@@ -369,17 +346,17 @@ def _decode_online_regression(meta: dict[str, Any], read: Decoder, name: str) ->
     model.n_features_in_ = features
     model.seed_, model.n_iter_, epochs, rounds, updates = counts
     if meta["named"]:
-        names = read.words(f"{name}.feature_names", "its list of names of features")
+        names = decoder.words(f"{name}.feature_names", "its list of names of features")
         model._names = dict(zip(names, range(len(names)), strict=True))
         if not len(names) == len(model._names) == features:
             raise Foreign(f"it has {len(names)} names for {features} features")
-    weights = _table(read.value(meta["weights"]), features)
+    weights = _table(decoder.value(meta["weights"]), features)
     onset = 1 if meta["average"] else None
     columns = Columns.start(model._rule(), weights, bias, np.array([0]), onset, rounds)
     state = columns.state
     if meta["averages"]:
         columns.begin_average()
-        state.readout.u[:] = _table(read.value(meta["totals"]), features)
+        state.readout.u[:] = _table(decoder.value(meta["totals"]), features)
         state.readout.clock[:] = state.readout.mass[:] = meta["clock"]
     state.epochs, state.tally.counts[UPDATES, 0] = epochs, updates
     model._columns, model._lost = columns, meta["lost"]
@@ -394,12 +371,12 @@ def _table(weights: Any, features: int) -> Any:
     return weights
 
 
-def _decode_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any], read: Decoder) -> None:
+def _decode_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any], decoder: Decoder) -> None:
     """Set the attributes that the solver computed beside the weights, and validate them."""
-    for of, value in meta.get("facts", {}).items():  # files of before there were facts have none
+    for of, value in present_model(meta)["facts"].items():
         if of not in model._facts:
             raise Foreign(f"{of!r:.40} is nothing that {type(model).__name__} finds")
-        setattr(model, of, read.value(value))
+        setattr(model, of, decoder.value(value))
     model._check_facts()
 
 
@@ -424,23 +401,23 @@ def _encode_calibrated(model: CalibratedClassifier, to: Encoder, name: str) -> d
     }
 
 
-def _decode_calibrated(meta: dict[str, Any], read: Decoder, name: str) -> CalibratedClassifier:
+def _decode_calibrated(meta: dict[str, Any], decoder: Decoder, name: str) -> CalibratedClassifier:
     if "learner" not in meta["learner"]:
         raise Foreign("its learner is calibrated twice, or a regression")
-    learner, template = _decode_learner(meta["learner"], read, name), meta["template"]
-    given = learner if template is None else _untrained(template, read)
-    model = CalibratedClassifier(given, **_parameters(CalibratedClassifier, meta, read))
+    learner, template = _decode_learner(meta["learner"], decoder, name), meta["template"]
+    given = learner if template is None else _untrained(template, decoder)
+    model = CalibratedClassifier(given, **_parameters(CalibratedClassifier, meta, decoder))
     model._validate_params()
     model.estimator_ = learner
-    _decode_calibration(model, meta, read, f"{name}.calibration")
+    _decode_calibration(model, meta, decoder, f"{name}.calibration")
     return model
 
 
-def _untrained(meta: dict[str, Any], read: Decoder) -> Learner:
+def _untrained(meta: dict[str, Any], decoder: Decoder) -> Learner:
     """Return a learner by its name and parameters."""
     if meta["learner"] not in CLASSIFIERS:
         raise Foreign(f"there is no learner {meta['learner']!r:.40}")
     kind = CLASSIFIERS[meta["learner"]]
-    learner = kind(**_parameters(kind, meta, read))
+    learner = kind(**_parameters(kind, meta, decoder))
     learner._validate_params()
     return learner

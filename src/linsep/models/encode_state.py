@@ -12,11 +12,12 @@ from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
+from linsep.models.earlier_files import present_state
 from linsep.models.encoding import Decoder, Encoder, Foreign, RuleStandIn, ShrinkingRuleStandIn, is_number
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History, RoundClock, Support
-from linsep.training.scoring import keep_features
-from linsep.training.state import TrainingState
+from linsep.training.scoring import KeptFeatures, keep_features
+from linsep.training.state import SparseState, TrainingState
 from linsep.training.update_log import NO_LINES, MixLog, UpdateLog, lines_with_room
 from linsep.training.weights import (
     FIELDS,
@@ -43,8 +44,6 @@ OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_
 COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
 MAY_BE_ZERO = ("power", "shrink")
 """Numbers of rules that may be 0; all others are above 0."""
-LATER = ("behind",)
-"""Counts that files of before there were any do not have: they are 0."""
 MOST_WEIGHTS = 1 << 37
 """Weights, those that are zero and not stored included: in training they took eight bytes each."""
 NORM_TOLERANCE = 1e-6
@@ -74,17 +73,17 @@ def encode_history(history: History, dual: DualWeights | None, to: Encoder, name
     return meta
 
 
-def decode_history(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> None:
+def decode_history(state: TrainingState, history: History, meta: dict[str, Any], decoder: Decoder, name: str) -> None:
     """Decode and validate the history, and set it on the state."""
     _refuse_another_kind(state)
     if state.dual is not None:
-        history.kernel, state.dual.digest = _decode_kernel(meta["kernel"], state.bias, read), str(meta["digest"])
+        history.kernel, state.dual.digest = _decode_kernel(meta["kernel"], state.bias, decoder), str(meta["digest"])
     if meta["rows"] != "none":
-        history.support = _support(state, history, meta, read, name)
-    elif f"{name}.support.numbers" in read.arrays:
+        history.support = _support(state, history, meta, decoder, name)
+    elif f"{name}.support.numbers" in decoder.arrays:
         raise Foreign("it has numbers of rows, and keeps none")
-    _decode_first(state, history, meta, read, name)
-    history.clock = _clock(state, history, read, name)
+    _decode_first(state, history, meta, decoder, name)
+    history.clock = _clock(state, history, decoder, name)
     _refuse_another_log(state, history)
 
 
@@ -97,7 +96,7 @@ def _refuse_another_kind(state: TrainingState) -> None:
         raise Foreign("its log does not tell all hypotheses")
 
 
-def _decode_first(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> None:
+def _decode_first(state: TrainingState, history: History, meta: dict[str, Any], decoder: Decoder, name: str) -> None:
     """Set the first hypothesis; if rows were forgotten, it has weights."""
     begin, folded = meta["begin"], meta["folded"]
     if type(begin) is not int or not 0 <= begin <= _end(state):
@@ -107,8 +106,8 @@ def _decode_first(state: TrainingState, history: History, meta: dict[str, Any], 
     if folded:
         if state.dual is not None:
             raise Foreign("it has forgotten rows, without which a kernel has no weights")
-        history.base = read.array(f"{name}.base", (np.float64,), state.link.s.shape)
-        history.base_norms = read.array(f"{name}.base_norms", (np.float64,), (state.columns,))
+        history.base = decoder.array(f"{name}.base", (np.float64,), state.link.s.shape)
+        history.base_norms = decoder.array(f"{name}.base_norms", (np.float64,), (state.columns,))
     history.begin = begin
 
 
@@ -125,32 +124,32 @@ def _refuse_another_log(state: TrainingState, history: History) -> None:
         raise Foreign("its clock does not know all rounds of its log")
 
 
-def _support(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> Support:
+def _support(state: TrainingState, history: History, meta: dict[str, Any], decoder: Decoder, name: str) -> Support:
     """Return the rows that were kept; of a kernel that was given as a matrix, what is kept are values of that."""
     given = history.precomputed
     width = 1 if given else state.features
     if type(meta["width"]) is not int or meta["width"] != width:
         raise Foreign(f"the rows that it kept have {meta['width']!r:.20} features, and not {width}")
-    numbers = read.array(f"{name}.support.numbers", (np.int64,), (None,))
+    numbers = decoder.array(f"{name}.support.numbers", (np.int64,), (None,))
     if len(np.unique(numbers)) < len(numbers) or (len(numbers) and numbers.min() < 0):
         raise Foreign("the numbers of the rows that it kept are not numbers of different rows")
     known = min(state.features, state.behind) if given else state.behind + state.rows
     if len(numbers) and numbers.max() >= known:
         raise Foreign(f"it kept the row {numbers.max()}, of the {known} that it has seen")
     if meta["rows"] == "dense":
-        values = read.array(f"{name}.support.values", FLOATS, (len(numbers), width))
+        values = decoder.array(f"{name}.support.values", FLOATS, (len(numbers), width))
         rows: Dense | Csr = Dense(values, 0.0 if given else state.bias)
     elif meta["rows"] == "sparse" and not given:
-        rows = _sparse_rows(len(numbers), width, state.bias, read, name)
+        rows = _sparse_rows(len(numbers), width, state.bias, decoder, name)
     else:
         raise Foreign(f"it kept {meta['rows']!r:.20} rows, and there are none of that kind")
     return Support.of(rows, numbers)
 
 
-def _sparse_rows(count: int, width: int, bias: float, read: Decoder, name: str) -> Csr:
-    values = read.array(f"{name}.support.values", FLOATS, (None,))
-    indices = read.array(f"{name}.support.indices", INDICES, (len(values),))
-    ends = read.array(f"{name}.support.indptr", INDICES, (count + 1,))
+def _sparse_rows(count: int, width: int, bias: float, decoder: Decoder, name: str) -> Csr:
+    values = decoder.array(f"{name}.support.values", FLOATS, (None,))
+    indices = decoder.array(f"{name}.support.indices", INDICES, (len(values),))
+    ends = decoder.array(f"{name}.support.indptr", INDICES, (count + 1,))
     if ends[0] != 0 or ends[-1] != len(values) or np.any(ends[1:] < ends[:-1]):
         raise Foreign("the rows that it kept do not follow one another")
     if len(indices) and not 0 <= indices.min() <= indices.max() < width:
@@ -162,9 +161,9 @@ def _end(state: TrainingState) -> int:
     return int(state.tally.rounds[0])
 
 
-def _clock(state: TrainingState, history: History, read: Decoder, name: str) -> RoundClock:
-    known = read.array(f"{name}.clock.rounds", (np.int64,), (None,))
-    times = read.array(f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),), least=0)
+def _clock(state: TrainingState, history: History, decoder: Decoder, name: str) -> RoundClock:
+    known = decoder.array(f"{name}.clock.rounds", (np.int64,), (None,))
+    times = decoder.array(f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),), least=0)
     if not len(known):
         return RoundClock()
     if known[0] < 0 or known[-1] != _end(state) or np.any(known[1:] <= known[:-1]):
@@ -185,11 +184,11 @@ def _encode_kernel(kernel: Kernel, to: Encoder) -> dict[str, Any]:
     return {"kind": kind, **to.values(values, "kernel")}
 
 
-def _decode_kernel(meta: dict[str, Any], bias: float, read: Decoder) -> Kernel:
+def _decode_kernel(meta: dict[str, Any], bias: float, decoder: Decoder) -> Kernel:
     if meta["kind"] not in KERNELS:
         raise Foreign(f"there is no kernel {meta['kind']!r:.40}")
     kind = KERNELS[meta["kind"]]
-    kernel: Any = kind(**{of.name: read.value(meta[of.name]) for of in fields(kind)})
+    kernel: Any = kind(**{of.name: decoder.value(meta[of.name]) for of in fields(kind)})
     if kernel.bias != bias:
         raise Foreign(f"its kernel has the bias {kernel.bias!r:.20}, and it has {bias}")
     return kernel
@@ -198,7 +197,7 @@ def _decode_kernel(meta: dict[str, Any], bias: float, read: Decoder) -> Kernel:
 def encode_state(state: TrainingState, to: Encoder, name: str) -> dict[str, Any]:
     """Return the values of a state and store its arrays; weights that are mostly zero are stored sparsely."""
     arrays = to.arrays
-    compact = state.sparse is not None and state.sparse_on_request
+    compact = isinstance(state, SparseState) and state.on_request
     state, kept = _stored(state)
     meta: dict[str, Any] = to.values({of: getattr(state, of) for of in NUMBERS}, name)
     meta |= to.values({of: getattr(state.log, own) for of, own in OF_LOG.items()}, name)
@@ -228,7 +227,7 @@ def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
 
     Only additive and scaled weights are left out: other weights are normalised together.
     """
-    if state.sparse is not None:
+    if isinstance(state, SparseState):
         return (state.whole(), None) if isinstance(state.link, Imaged) else (state, state.sparse.kept.numbers)
     if isinstance(state.link, Imaged) or state.history is not None or state.features < MANY:
         return state, None
@@ -239,58 +238,58 @@ def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
 
 
 def decode_state(
-    learner: Learner, meta: dict[str, Any], features: int, classes: int, read: Decoder, name: str
+    learner: Learner, meta: dict[str, Any], features: int, classes: int, decoder: Decoder, name: str
 ) -> TrainingState:
     """Return a learner's state of so many features and classes, if it is sound."""
-    open_labels, dual = learner._open, learner._new_dual(features)
-    numbers = {of: read.value(meta.get(of, 0) if of in LATER else meta[of]) for of in (*NUMBERS, *OF_LOG)}
+    meta, open_labels, dual = present_state(meta), learner._open, learner._new_dual(features)
+    numbers = {of: decoder.value(meta[of]) for of in (*NUMBERS, *OF_LOG)}
     _refuse_other_numbers(numbers)
     numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
     of_log = {own: numbers.pop(of) for of, own in OF_LOG.items()}
-    rule = read.value(meta["rule"])
+    rule = decoder.value(meta["rule"])
     check_rule(rule)
     pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
     if background != (open_labels and not pair):
         raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
     columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
-    kept = _kept(features, read, f"{name}.kept") if _flag(meta["sparse"]) else None
+    kept = _kept(features, decoder, f"{name}.kept") if _flag(meta["sparse"]) else None
     if kept is not None and (features + 1) * columns > MOST_WEIGHTS:
         raise Foreign(f"it has {features:,} features of {columns:,} classes, too many to have been trained")
     lines = features if kept is None else len(kept)
-    size = (_rows_kept(read, name) if dual is not None else lines) + 1, columns
+    size = (_rows_kept(decoder, name) if dual is not None else lines) + 1, columns
     link_kind, readout_kind = meta["kinds"]
-    link_values = _link_numbers(link_kind, meta["link"], read)
-    link = _part(LINKS[link_kind], f"{name}.link", size, read, link_values)
+    link_values = _link_numbers(link_kind, meta["link"], decoder)
+    link = _part(LINKS[link_kind], f"{name}.link", size, decoder, link_values)
     if isinstance(rule, RuleStandIn) and isinstance(link, Scaled):
         rule = ShrinkingRuleStandIn()
     if isinstance(link, Imaged) and not has_own_image(link):
         with np.errstate(over="ignore"):
             link = with_own_image(link, pair, numbers["bias"] != 0.0)
-    readout = _part(READOUTS[readout_kind], f"{name}.readout", size, read)
+    readout = _part(READOUTS[readout_kind], f"{name}.readout", size, decoder)
     _refuse_another_link(link, readout, rule, dual is not None)
     _refuse_another_rule(learner, rule, link)
     _refuse_another_readout(learner, type(readout), features)
     _refuse_another_norm(link, pair)
-    tally = _part(Tally, f"{name}.tally", size, read)
+    tally = _part(Tally, f"{name}.tally", size, decoder)
     try:
         history = learner._new_history(numbers["bias"])
     except ValueError:
         raise Foreign(f"its bias is {numbers['bias']!r:.20}, whose square is not finite") from None
-    log = UpdateLog(_log_lines(meta, pair, columns, read, name, history is not None), **of_log).trimmed()
-    mixed = _mixed(read, name, 1 if pair else columns, tally, numbers["epochs"])
+    log = UpdateLog(_log_lines(meta, pair, columns, decoder, name, history is not None), **of_log).trimmed()
+    mixed = _mixed(decoder, name, 1 if pair else columns, tally, numbers["epochs"])
     state = TrainingState(
         rule=rule, link=link, readout=readout, tally=tally, log=log, mixed=mixed, history=history, dual=dual, **numbers
     )
     if history is not None:
         if kept is not None or _flag(meta["compact"]):
             raise Foreign("it keeps the rows of a vote, and leaves others of its weights out")
-        decode_history(state, history, meta["votes"], read, name)
+        decode_history(state, history, meta["votes"], decoder, name)
         return state
     if kept is None:
         return state.sparsified() if _flag(meta["compact"]) else state
     if isinstance(link, Imaged):
         raise Foreign("weights of its kind are not stored sparsely")
-    return state.with_features(kept, features, _flag(meta["compact"]))
+    return SparseState.of(state, state.scorer(), KeptFeatures(kept, features), _flag(meta["compact"]))
 
 
 def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None:
@@ -308,12 +307,12 @@ def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None
 
 def _refuse_another_rule(learner: Learner, rule: Any, link: Any) -> None:
     """Refuse a rule, or weights, that no parameters of a learner make. Learners that are given a rule take any."""
-    if not learner._rules:
+    if not learner._traits.rules:
         return
     kind, name = type(rule), type(learner).__name__
-    if kind not in learner._rules:
+    if kind not in learner._traits.rules:
         raise Foreign(f"its rule is {kind.__name__:.40}, with which no {name} is trained")
-    if name_of(link) != ("scaled" if shrinks(kind) else learner._link):
+    if name_of(link) != ("scaled" if shrinks(kind) else learner._traits.link):
         raise Foreign(f"its weights are {name_of(link)}, not of the kind that its rule moves in a {name}")
     for of, number in rule._asdict().items():
         if not (number > 0 or (number == 0 and of in MAY_BE_ZERO)):
@@ -362,9 +361,9 @@ def is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < MOST_COUNTED
 
 
-def _kept(features: int, read: Decoder, name: str) -> Array:
+def _kept(features: int, decoder: Decoder, name: str) -> Array:
     """Return the features that were stored, in order."""
-    kept = read.array(name, (np.int64,), (None,))
+    kept = decoder.array(name, (np.int64,), (None,))
     if np.any(kept[1:] <= kept[:-1]):
         raise Foreign("its list of features is not in order")
     if len(kept) and not (kept[0] >= 0 and kept[-1] < features):
@@ -378,7 +377,7 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _part(kind: Any, name: str, size: tuple[int, int], read: Decoder, values: dict[str, Any] | None = None) -> Any:
+def _part(kind: Any, name: str, size: tuple[int, int], decoder: Decoder, values: dict[str, Any] | None = None) -> Any:
     """Return a link, readout or tally of arrays, each of the type, shape and range that the table of fields says."""
     parts = {}
     for of in kind._fields:
@@ -386,23 +385,23 @@ def _part(kind: Any, name: str, size: tuple[int, int], read: Decoder, values: di
             field = FIELDS[of]
             whole = field.dtype is np.int64
             least, most = (field.least, field.most) if whole else (-np.inf if field.signed else 0, np.inf)
-            parts[of] = read.array(
+            parts[of] = decoder.array(
                 f"{name}.{of}", (field.dtype,), field.size(*size), finite=field.finite, least=least, most=most
             )
     return kind(**parts, **(values or {}))
 
 
-def _link_numbers(kind: str, meta: dict[str, Any], read: Decoder) -> dict[str, Any]:
+def _link_numbers(kind: str, meta: dict[str, Any], decoder: Decoder) -> dict[str, Any]:
     """Return what a link has beside arrays."""
     if kind == "scaled":
-        floor = read.value(meta["floor"])
+        floor = decoder.value(meta["floor"])
         if floor not in FLOOR.values():
             raise Foreign(f"its link has the floor {floor!r:.20}, which none has")
-        return {"floor": float(floor), "normed": _flag(meta["normed"]), "dual": _flag(meta.get("dual", False))}
+        return {"floor": float(floor), "normed": _flag(meta["normed"]), "dual": _flag(meta["dual"])}
     if kind == "imaged":
         if meta["form"] not in FORMS.values():
             raise Foreign(f"its link has the form {meta['form']!r:.20}, which does not exist")
-        number = read.value(meta["number"])
+        number = decoder.value(meta["number"])
         least = 1.0 if meta["form"] == P_NORM else np.nextafter(0.0, 1.0)  # the power is p - 1, and p is 2 at least
         if not is_number(number) or not least <= number < np.inf:
             raise Foreign(f"its link has the rate or power {number!r:.20}, which is none")
@@ -410,13 +409,13 @@ def _link_numbers(kind: str, meta: dict[str, Any], read: Decoder) -> dict[str, A
     return {}
 
 
-def _mixed(read: Decoder, name: str, classifiers: int, tally: Tally, made_epochs: int) -> MixLog | None:
+def _mixed(decoder: Decoder, name: str, classifiers: int, tally: Tally, made_epochs: int) -> MixLog | None:
     """Return the shards that were mixed, if any were."""
-    if not any(f"{name}.mixed.{of}" in read.arrays for of in MixLog._fields):
+    if not any(f"{name}.mixed.{of}" in decoder.arrays for of in MixLog._fields):
         return None
-    lines, widths = len(read.arrays[f"{name}.mixed.{MixLog._fields[0]}"]), (4, classifiers, classifiers)
+    lines, widths = len(decoder.arrays[f"{name}.mixed.{MixLog._fields[0]}"]), (4, classifiers, classifiers)
     of_shards = zip(MixLog._fields, widths, strict=True)
-    mixed = MixLog(*(read.array(f"{name}.mixed.{of}", (np.int64,), (lines, n), least=0) for of, n in of_shards))
+    mixed = MixLog(*(decoder.array(f"{name}.mixed.{of}", (np.int64,), (lines, n), least=0) for of, n in of_shards))
     if not lines:
         raise Foreign("its mixes are not the counts of shards")
     epochs, shards, before, own = mixed.numbers.T
@@ -437,20 +436,20 @@ def _mixed(read: Decoder, name: str, classifiers: int, tally: Tally, made_epochs
     return mixed
 
 
-def _rows_kept(read: Decoder, name: str) -> int:
+def _rows_kept(decoder: Decoder, name: str) -> int:
     """Return how many rows a state of dual weights has, which are its features."""
-    numbers = read.arrays.get(f"{name}.support.numbers")
+    numbers = decoder.arrays.get(f"{name}.support.numbers")
     return 0 if numbers is None else numbers.size
 
 
-def _log_lines(meta: dict[str, Any], pair: bool, columns: int, read: Decoder, name: str, scored: bool) -> Log:
+def _log_lines(meta: dict[str, Any], pair: bool, columns: int, decoder: Decoder, name: str, scored: bool) -> Log:
     """Return the lines of the log, with room for one at least if it was open."""
     if not _flag(meta["logged"]):
         return NO_LINES
     names = 2 if pair else int(columns > 1)
-    numbers = read.array(f"{name}.log.numbers", (np.int64,), (None, 2 + names))
-    sizes = read.array(f"{name}.log.sizes", (np.float64,), (len(numbers), None))
-    scores = read.array(f"{name}.log.scores", (np.float64,), (len(numbers),)) if scored else np.empty(0)
+    numbers = decoder.array(f"{name}.log.numbers", (np.int64,), (None, 2 + names))
+    sizes = decoder.array(f"{name}.log.sizes", (np.float64,), (len(numbers), None))
+    scores = decoder.array(f"{name}.log.scores", (np.float64,), (len(numbers),)) if scored else np.empty(0)
     if sizes.shape[1] > 2:
         raise Foreign("its log has other sizes than lines")
     if len(numbers) and (numbers.min() < 0 or numbers[:, 2:].max(initial=0) >= columns):

@@ -1,4 +1,4 @@
-"""Models trained on shards, as one."""
+"""Merge models that were trained on shards into one model."""
 
 import copy
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from linsep.engine.step import reads_sign_only
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner, Shared
 from linsep.models.save_load import same_form
-from linsep.training.mixing import link_of, minus_total, settle, weights_of
+from linsep.training.mixing import compute_image, link_of, minus_total, weights_of
 from linsep.training.state import TrainingState
 from linsep.training.weights import name_of
 from linsep.validation.labels import refuse_another_type
@@ -79,7 +79,7 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     shares, divisor = _shares(states, how, weights)
     if len(models) == 1 and shares[0] == divisor:
         return copy.deepcopy(models[0])
-    if models[0]._never_mixes:
+    if models[0]._traits.never_mixes:
         raise ValueError(
             f"{type(models[0]).__name__} is not merged: its answers are about the hypotheses of one run; add up what "
             "the models' decision_function returns, or train AveragedPerceptron, which can be merged"
@@ -248,7 +248,7 @@ def _merged(states: Sequence[TrainingState], shares: Sequence[float], divisor: f
         rows=sum(state.rows for state in states),
         _scorer=None,
     )
-    settle(merged)
+    compute_image(merged)
     return merged
 
 

@@ -1,4 +1,4 @@
-"""Weights by name: in Python, and as JSON and CSV that any program reads."""
+"""Export weights by the names of their features: in Python, as JSON, as CSV."""
 
 import csv
 import json

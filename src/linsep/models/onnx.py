@@ -1,4 +1,4 @@
-"""Models for runtimes that know nothing of Python: ONNX, by standard operators alone."""
+"""Export models as ONNX, with standard operators only."""
 
 import os
 from collections.abc import Callable
@@ -244,7 +244,7 @@ def _answers(graph: Graph, learner: Any, rows: Tensor) -> dict[str, tuple[Any, l
     graph.add("Gather", graph.constant(labels, kind), code, name="label")
     label = types.STRING if labels.dtype == object else graph.onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
     outputs = {"label": (label, ["rows"]), "scores": (types.DOUBLE, ["rows"] if one else ["rows", known])}
-    if learner._exports_probabilities:
+    if learner._traits.exports_probabilities:
         _probabilities(graph, learner, scores)
         outputs["probabilities"] = types.DOUBLE, ["rows", known]
     return outputs

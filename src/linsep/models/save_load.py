@@ -225,12 +225,12 @@ def _known(form: Format) -> Array | FewColumns:
     return np.broadcast_to(np.True_, form.width) if form.known is None else form.known
 
 
-def _decode_form(meta: Any, read: Decoder) -> Format | None:
+def _decode_form(meta: Any, decoder: Decoder) -> Format | None:
     if meta is None:
         return None
     if meta["format"] not in FORMATS:
         raise Foreign(f"its data were in the format {meta['format']!r:.40}, which does not exist")
-    form: Format = format_class(meta["format"]).restored(read.text("form"))
+    form: Format = format_class(meta["format"]).restored(decoder.text("form"))
     width = form.width
     if type(width) is not int or not 0 <= width <= MOST_KNOWN:
         raise Foreign(f"its data have {width!r:.20} columns")
@@ -238,9 +238,9 @@ def _decode_form(meta: Any, read: Decoder) -> Format | None:
         form.known = np.broadcast_to(np.True_, width)
         return form
     if meta["known"] == "bits":
-        form.known = np.unpackbits(read.array("form.known", (np.uint8,), (-(-width // 8),)), count=width).view(bool)
+        form.known = np.unpackbits(decoder.array("form.known", (np.uint8,), (-(-width // 8),)), count=width).view(bool)
     else:
-        listed = read.array("form.known", (np.uint32,), (None,))
+        listed = decoder.array("form.known", (np.uint32,), (None,))
         if np.any(listed[1:] <= listed[:-1]):
             raise Foreign("its list of known columns is empty, or not in order")
         if len(listed) and listed[-1] >= width:

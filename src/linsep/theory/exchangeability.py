@@ -1,4 +1,4 @@
-"""Can rows have come in random order? Tests of exchangeability by the order of the labels.
+"""Test whether rows may have come in random order, by the order of their labels (exchangeability).
 
 A bound on risk (:mod:`linsep.theory.risk`) assumes independent rows, so that every order of them was as probable. That
 can't be proved, but labels can refute it. Given how often a label occurs, n₁ times in n rows, both of these are

@@ -1,4 +1,4 @@
-"""Train until a loss stops falling: that of the rows as they are learned, or that of rows set aside.
+"""Train until a loss stops falling: the loss of the rows as they are learned, or of rows set aside.
 
 The rule states its loss (:mod:`linsep.engine.step`), and the readout sums it (`LastWithLosses`, `AverageWithLosses`).
 Classes are columns of one walk over the rows. A class that is done leaves the walk with its column.

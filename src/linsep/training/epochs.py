@@ -33,24 +33,23 @@ class Team:
         alone = jobs == 1 or state.columns == 1 or state.pair or state.dual is not None
         cuts = [] if alone else split(state.columns, jobs)
         self.state, self.jobs = state, jobs
-        self.blocks = [(lo, state.block(lo, hi)) for lo, hi in cuts]
+        self.blocks = [state.block(lo, hi) for lo, hi in cuts]
 
     def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
         """Make one pass over the rows."""
         if self.blocks:
-            share([partial(b.run, data, codes - lo, weights, order, first, lo) for lo, b in self.blocks], self.jobs)
+            share([partial(block.run, data, codes, weights, order, first) for block in self.blocks], self.jobs)
         else:
             self.state.run(data, codes, weights, order, first)
 
     def totals(self) -> Array:
         """Return the sums over all columns of mistakes, updates and mistakes without a step."""
-        members = [block for _, block in self.blocks] or [self.state]
-        return np.sum([m.tally.counts.sum(axis=1) for m in members], axis=0)
+        return np.sum([state.tally.counts.sum(axis=1) for state in self.blocks or [self.state]], axis=0)
 
     def join(self) -> None:
         """Bring the state up to date."""
         if self.blocks:
-            self.state.join([block for _, block in self.blocks])
+            self.state.join(self.blocks)
 
 
 class Settings(Protocol):

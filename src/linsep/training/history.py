@@ -455,7 +455,7 @@ class History:
             return
         cut = int(lines[n - 1 - np.sort(ago)[most], 1])
         gone = int(np.searchsorted(lines[:, 1], cut, side="right"))
-        time, replay = float(self.clock.at(np.array([cut]))[0]), Replay(state)
+        time, replay = float(self.clock.at(np.array([cut]))[0]), RunHypotheses(state)
         norms = np.array([of.until(time).norms[-1] for of in replay.hypotheses()])
         base = np.zeros(state.link.s.shape) if self.base is None else self.base.copy()
         places, columns, rivals, amounts, _, _ = (a[:gone] for a in replay.updates())
@@ -475,7 +475,7 @@ class History:
         self.drop_cached()
 
 
-class Replay:
+class RunHypotheses:
     """All hypotheses of a run, as they follow from the log and the history of its state. Nothing changes."""
 
     def __init__(self, state: "TrainingState") -> None:

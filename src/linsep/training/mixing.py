@@ -47,7 +47,7 @@ def weights_of(link: Any) -> Array:
 
 
 def link_of(like: Any, s: Array, pair: bool) -> Any:
-    """Return a link of the same kind with these sums; an image is stale, until :func:`settle` or a pass computes it."""
+    """Return a link of the same kind with these sums; an image is stale until :func:`compute_image` or a pass."""
     if isinstance(like, Scaled):
         norm2 = np.einsum("jc,jc->c", s, s)
         if pair:
@@ -58,7 +58,7 @@ def link_of(like: Any, s: Array, pair: bool) -> Any:
     return Additive(s)
 
 
-def settle(state: TrainingState) -> None:
+def compute_image(state: TrainingState) -> None:
     """Compute the image of the sums of a mixed state; passes would do so themselves, readers do not."""
     link = state.link
     if isinstance(link, Imaged) and (link.debt == STALE).all():
@@ -210,4 +210,4 @@ class Shards:
 
     def join(self) -> None:
         """Let the state be fit for questions; after each pass it is up to date but for that."""
-        settle(self.state)
+        compute_image(self.state)

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import typeof
+from numba import typeof, types
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import NOT_RISING, NOT_TOGETHER, Single
@@ -13,13 +13,13 @@ from linsep.engine.native import Bound, BoundType
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.engine.predict_row import predict_row
 from linsep.engine.runtime import uninterrupted
-from linsep.training.history import Replay, refuse_endless
+from linsep.training.history import RunHypotheses, refuse_endless
 from linsep.training.scoring import with_zero_row
-from linsep.training.state import IN_ORDER, TrainingState
+from linsep.training.state import IN_ORDER, NO_WEIGHTS, SparseState, TrainingState
 from linsep.training.weights import for_reading
 from linsep.validation.inputs import refuse_other_columns, refuse_unequal, single_row
 
-ARRAY, EMPTY = np.ndarray, np.empty(0)
+ARRAY, EMPTY, NO_CODES = np.ndarray, np.empty(0), np.empty(0, np.int32)
 
 
 class Direct:
@@ -51,22 +51,22 @@ class Direct:
             and values.ndim == 1
         )
 
-    def call(self, bound: Bound, indices: Array, values: Array, *more: int) -> tuple[int, int]:
-        """Run the kernel on a row, in Python while there were few rows."""
-        if indices.dtype is not self.index or values.dtype is not self.value:
-            row = values, indices
+    def call(self, bound: Bound, row: tuple[Any, ...], *more: int) -> tuple[int, int]:
+        """Run the kernel on (values, indices) or (values, indices, label), in Python while there were few rows."""
+        if row[1].dtype is not self.index or row[0].dtype is not self.value:
             if self.kernel.in_python(bound, row, *more):
                 return self.kernel.run_in_python(bound, row, *more)
-            self.compiled = entry_point(self.kernel.compiled, bound.type, values.dtype, indices.dtype, len(more))
-            self.index, self.value = indices.dtype, values.dtype
-        return self.compiled(bound, (values, indices), *more)
+            value, index, label = row[0].dtype, row[1].dtype, tuple(map(typeof, row[2:]))
+            self.compiled = entry_point(self.kernel.compiled, bound.type, value, index, label, len(more))
+            self.index, self.value = index, value
+        return self.compiled(bound, row, *more)
 
 
 @cache
-def entry_point(kernel: Any, bound: BoundType, value: Any, index: Any, more: int) -> Any:
+def entry_point(kernel: Any, bound: BoundType, value: Any, index: Any, label: tuple[Any, ...], more: int) -> Any:
     """Return the compiled code for arrays of these types and `more` integers; new names look it up again."""
-    row = np.empty(0, value), np.empty(0, index)
-    signature = bound, typeof(row), *[typeof(0)] * more
+    arrays = typeof(np.empty(0, value)), typeof(np.empty(0, index))
+    signature = bound, types.Tuple((*arrays, *label)), *[typeof(0)] * more
     kernel.compile(signature)
     return kernel.overloads[signature].entry_point
 
@@ -74,68 +74,66 @@ def entry_point(kernel: Any, bound: BoundType, value: Any, index: Any, more: int
 class RowLearner(Direct):
     """The learning pass over a single row, with everything bound that stays the same from row to row.
 
-    The row is taken from a table that has it once for each class: to learn it with label `code` is to visit
-    that one.
+    A row's label is the code of its class, or its target where the rule takes targets.
     """
 
-    def __init__(self, state: TrainingState, bias: float, codes: dict[Any, int], weights: Array, features: int) -> None:
+    def __init__(
+        self, state: TrainingState, bias: float, features: int, codes: dict[Any, int], class_weights: Array = NO_WEIGHTS
+    ) -> None:
         state.check_for_single_rows()
-        super().__init__(state.kernel(Single))
-        self.state, self.bias, self.codes, self.weights = state, bias, codes, weights
+        super().__init__(state.compiled_pass(Single))
+        self.state, self.bias, self.codes, self.class_weights = state, bias, codes, class_weights
         self.direct = state.history is None and state.features == features  # no room for features without a name
         self.bound: dict[bool, Bound] = {}
         """The arguments of the kernel, by whether the indices of a row are known to be distinct; made when needed."""
         if state.history is not None:
             state.history.commit(state)
 
-    def learned(self, x: tuple[Any, ...], code: int) -> bool:
+    def learned(self, x: tuple[Any, ...], label: float) -> bool:
         """Learn from x and return True if its arrays are as the last row's and without a flaw; else do nothing."""
         if not self.fits(x):
             return False
         indices, values = x
         state = self.state
-        number = state.behind + state.rows
         bound = self.bound.get(False) or self._bind(False)
-        _, status = self.compiled(bound, (values, indices), code, code + 1, number - code)
+        _, status = self.compiled(bound, (values, indices, label), 0, 1, state.behind + state.rows)
         if status != DONE:
             return False
         state.rows += 1
         return True
 
-    def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
+    def learn(self, indices: Array, values: Array, distinct: bool, label: float) -> None:
         """Make one pass over the row, or raise a ValueError that names its fault; then nothing changes."""
         state, history = self.state, self.state.history
         if history is None:
-            self._pass(indices, values, distinct, code)
+            self._pass(indices, values, distinct, label)
             return
-        weights = self.weights[code : code + 1]
-        refuse_endless(Replay(state).span()[1] + float(weights.sum()))
+        weight = self.class_weights[int(label) : int(label) + 1]
+        refuse_endless(RunHypotheses(state).span()[1] + float(weight.sum()))
         with uninterrupted():
             since, lines = int(state.tally.rounds[0]), state.log.lines
-            self._pass(indices, values, distinct, code)
+            self._pass(indices, values, distinct, label)
             if int(state.tally.rounds[0]) > since:
                 row = single_row(indices, values, state.features, self.bias)
-                history.remember(state, row, state.behind + state.rows - 1, since, weights)
+                history.remember(state, row, state.behind + state.rows - 1, since, weight)
             history.commit(state)
             if state.log.lines is not lines:  # forgotten in part
                 self.bound.clear()
 
-    def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
-        number = self.state.behind + self.state.rows
+    def _pass(self, indices: Array, values: Array, distinct: bool, label: float) -> None:
         bound = self.bound.get(distinct) or self._bind(distinct)
-        flaw, status = self.call(bound, indices, values, code, code + 1, number - code)
+        flaw, status = self.call(bound, (values, indices, label), 0, 1, self.state.behind + self.state.rows)
         if status == DONE:
             self.state.rows += 1
         else:
-            self._retry(indices, values, distinct, code, flaw, status)
+            self._retry(indices, values, distinct, label, flaw, status)
 
     def _bind(self, distinct: bool) -> Bound:
-        data = Single(EMPTY, EMPTY, self.state.features, self.bias, distinct)
-        codes = np.arange(len(self.codes), dtype=np.int32)
-        self.bound[distinct] = self.state.bound(data, codes, self.weights, IN_ORDER)
+        data = Single(EMPTY, EMPTY, 0, self.state.features, self.bias, distinct)
+        self.bound[distinct] = self.state.bound(data, NO_CODES, self.class_weights, IN_ORDER)
         return self.bound[distinct]
 
-    def _retry(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
+    def _retry(self, indices: Array, values: Array, distinct: bool, label: float, flaw: int, status: int) -> None:
         """Learn the row after all, where that takes no more than room in the log or the row in another form."""
         if status == LOG_FULL:
             # Single rows are not weighed one by one: the log's limit takes all so far to be as large as this one.
@@ -150,7 +148,7 @@ class RowLearner(Direct):
             values, distinct = np.bincount(place, weights=values), True
         else:
             self._refuse(indices, values, status)
-        self._pass(indices, values, distinct, code)
+        self._pass(indices, values, distinct, label)
 
     def _refuse(self, indices: Array, values: Array, status: int) -> None:
         if status == FLAW:
@@ -166,24 +164,6 @@ class RowLearner(Direct):
         raise ValueError(f"the rule {type(self.state.rule).__name__} gave a step that is not a finite number")
 
 
-class TargetLearner(RowLearner):
-    """The learning pass over a single row whose y is a number, which is written to where its code is read."""
-
-    def __init__(self, state: TrainingState, bias: float, features: int) -> None:
-        super().__init__(state, bias, {}, EMPTY, features)
-        self.target = np.zeros(1)
-
-    def learn_target(self, indices: Array, values: Array, y: float) -> None:
-        """Make one pass over the row, or raise a ValueError that names its fault; then nothing changes."""
-        self.target[0] = y
-        self.learn(indices, values, False, 0)
-
-    def _bind(self, distinct: bool) -> Bound:
-        data = Single(EMPTY, EMPTY, self.state.features, self.bias, distinct)
-        self.bound[distinct] = self.state.bound(data, self.target, self.weights, IN_ORDER)
-        return self.bound[distinct]
-
-
 class RowPredictor(Direct):
     """The prediction for a single row, by the weights of a state as they are at the time."""
 
@@ -191,28 +171,29 @@ class RowPredictor(Direct):
         kinds: Any = type(state.link), type(state.readout)
         super().__init__(predict_row(*kinds))
         self.state, self.bias, self.labels, self.names = state, bias, labels.tolist(), names
-        self.direct = state.sparse is None and names is None
+        self.kept = state.sparse.kept if isinstance(state, SparseState) else None
+        self.direct = self.kept is None and names is None
         self.one_scale = not isinstance(state.link, Imaged) or state.pair or len(labels) <= 2
         link, readout = state.link, state.readout
-        if state.sparse is not None:
+        if self.kept is not None:
             link, readout = with_zero_row(link), with_zero_row(readout)
         self.width = len(link.s) - 1
-        numbers = (self.width, bias, False)
+        numbers = (0, self.width, bias, False)
         parts = tuple(for_reading(link)), tuple(for_reading(readout)), numbers
         self.bound = Bound(*parts, len(labels), state.pair, np.empty(link.s.shape[1]))
 
     def predict(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""
-        places, sparse = indices, self.state.sparse
-        if sparse is not None:
+        places = indices
+        if self.kept is not None:
             refuse_unequal(indices, values)
-            places = sparse.kept.places(indices.astype(np.int64))
-        code, status = self.call(self.bound, places, values)
+            places = self.kept.places(indices.astype(np.int64))
+        code, status = self.call(self.bound, (values, places))
         if status == FLAW:
             refuse_unequal(indices, values)
             known = (places >= 0) & (places < self.width)
             indices, places, values = indices[known], places[known], values[known]
-            code, status = self.call(self.bound, places, values)
+            code, status = self.call(self.bound, (values, places))
         if status != DONE:
             raise ValueError("x has an entry, or gives a score, that is not a finite number")
         return self.labels[code if self.one_scale else self._compared(indices, values)]

@@ -1,6 +1,6 @@
 """The state of training: rule, weights, counts and log, and the passes that update them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,7 +10,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, Dual, Single, room_for
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
-from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_rows
+from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_pairs, learn_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
 from linsep.engine.tiers import Tiered
@@ -111,11 +111,9 @@ class TrainingState:
     watch: TrainingWatch | None = field(default=None, repr=False)
     progressive: ProgressiveErrors | None = field(default=None, repr=False)
     """If set, an average predicts the rows of the first epoch in blocks, each before it is learned."""
-    sparse: SparseScorer | None = field(default=None, repr=False)
-    """If set, the link and the readout have the rows of `sparse.kept` and of the bias only. Such a state predicts; to
-    train, make it :meth:`whole`."""
-    sparse_on_request: bool = False
-    """Whether `sparsify` made it sparse; else only time and memory differ."""
+    first_column: int | None = None
+    """If set, the columns are a block of another state's, from this column on. Even one alone is a class against the
+    rest."""
     _scorer: Any = field(default=None, repr=False)
     _checked: Array | None = field(default=None, repr=False)
     """The sums that :meth:`check_for_single_rows` found in range, if no other pass has updated them since."""
@@ -225,7 +223,12 @@ class TrainingState:
         """The number of features, the bias not counted."""
         if self.dual is not None:
             return self.dual.width
-        return len(self.link.s) - 1 if self.sparse is None else self.sparse.kept.features
+        return len(self.link.s) - 1
+
+    @property
+    def kept(self) -> int:
+        """The number of features whose weights are stored, as users see it."""
+        return self.features
 
     @property
     def errors(self) -> int | None:
@@ -249,20 +252,19 @@ class TrainingState:
         return replace(self.copy(), log=self.log.trimmed(), history=self.history and self.history.apart())
 
     def run(
-        self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None,
-        span: tuple[int, int] | None = None,
-    ) -> None:  # fmt: skip
+        self, data: Any, codes: Array, weights: Array, order: Array, first: int, span: tuple[int, int] | None = None
+    ) -> None:
         """Make one pass; raises StoppedError at a row that can't be learned from, with this state in disorder.
 
-        `base` is the first of a block's columns, which even alone are classes against the rest. `span` is the part of
-        the order to visit, if that is not all.
+        `codes` are the columns of the rows' classes; of a block, those of the whole. `first` is the number of row 0 in
+        the log. `span` is the part of the order to visit, if that is not all.
         """
         if self.dual is not None and not isinstance(data, Dual):
             self.dual.run(self, data, codes, weights, order, first, span)
             return
         self._scorer = self._checked = None
-        kernel = self.kernel(type(data), base is not None)
-        bound = self.bound(data, codes, weights, order, base)
+        codes = codes if self.first_column is None else codes - self.first_column
+        kernel, bound = self.compiled_pass(type(data)), self.bound(data, codes, weights, order)
         p, rows = span or (0, data.n_rows if not len(order) else len(order))
         stride = max(1, CHUNK * data.n_rows // max(1, data[0].size * self.columns))
         look = rows if self.watch is None else p + self.watch(self)
@@ -276,27 +278,34 @@ class TrainingState:
                 look = p + self.watch(self)
             if status == LOG_FULL:
                 self.log = self.log.enlarged(self.columns)
-                bound = self.bound(data, codes, weights, order, base)
+                bound = self.bound(data, codes, weights, order)
             elif status != DONE:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
         self.log = self.log.within_limit()
 
-    def kernel(self, data: type, block: bool = False) -> Tiered:
-        """Return the pass over data of this kind; a block of columns is classes even if it has one."""
-        kinds: Any = type(self.rule), type(self.link), type(self.readout), data
-        if self.columns == 1 and not self.pair and not block:
-            return learn_rows(*kinds)
-        return learn_classes(*kinds, self.pair)
+    @property
+    def _one_column(self) -> bool:
+        """Whether the state is one binary classifier of one column: its codes are signs."""
+        return self.columns == 1 and not self.pair and self.first_column is None
 
-    def bound(self, data: Any, codes: Array, weights: Array, order: Array, base: int | None = None) -> Bound:
-        """Return the first argument of :meth:`kernel`: this state and the rows."""
+    def compiled_pass(self, data: type) -> Tiered:
+        """Return the pass over data of this kind."""
+        kinds: Any = type(self.rule), type(self.link), type(self.readout), data
+        learn = learn_rows if self._one_column else learn_pairs if self.pair else learn_classes
+        return learn(*kinds)
+
+    def bound(self, data: Any, codes: Array, weights: Array, order: Array) -> Bound:
+        """Return the first argument of :meth:`compiled_pass`: this state and the rows."""
         check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log.lines))
-        many = self.columns > 1 or self.pair or base is not None
-        known = self.columns - self.background if self.errors is not None else 0
-        how = (class_room(self.columns), base or 0, self.link.s.nbytes > CACHE_BYTES, known) if many else ()
-        rows = tuple(data)[2:] if isinstance(data, Single) else tuple(data)
-        return Bound(*parts, rows, codes, weights, order, room_for(data), *how)
+        rows = tuple(data)[3:] if isinstance(data, Single) else tuple(data)
+        more: tuple[Any, ...] = ()
+        if not self._one_column:
+            more = (class_room(self.columns), self.link.s.nbytes > CACHE_BYTES)
+        if not self._one_column and not self.pair:
+            labels = self.columns - self.background if self.errors is not None else 0
+            more += (self.first_column or 0, labels)
+        return Bound(*parts, rows, codes, weights, order, room_for(data), *more)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, and the log's free room."""
@@ -307,7 +316,8 @@ class TrainingState:
         """Return a state of some of the columns, with an empty log, that shares no memory with this one."""
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
         cut["tally"].errors[0] = -1  # a block sees its own columns alone
-        return replace(self, **cut, log=self.log.emptied(), watch=None, progressive=None, _scorer=None)
+        log = self.log.emptied()
+        return replace(self, **cut, log=log, first_column=lo, watch=None, progressive=None, _scorer=None)
 
     def join(self, blocks: list["TrainingState"]) -> None:
         """Take over the columns of blocks that together are all of this state's, and their logs."""
@@ -382,8 +392,6 @@ class TrainingState:
         They are cached until the next round. A pass counts a round before it updates the weights, and a row after: a
         scorer that another thread makes in between is cached under a pair of counts that does not come again.
         """
-        if self.sparse is not None:
-            return self.sparse
         features = self.features if features is None else features
         key, cached = (int(self.tally.rounds[0]), self.rows, features), self._scorer
         if cached is None or cached[0] != key:
@@ -404,39 +412,76 @@ class TrainingState:
             nonzero |= any_bit_set(self.readout.u)
         return np.flatnonzero(nonzero[:-1])
 
-    def sparsified(self) -> "TrainingState":
+    def sparsified(self) -> "SparseState":
         """Return a state without the weights that are zero, which predicts the same to the bit."""
-        if self.sparse is not None:
-            return replace(self, sparse_on_request=True)
         if isinstance(self.link, Imaged) and self.link.form == EXPONENTIAL:
             raise ValueError("the weights are exponentials, of which none is 0: there is nothing to leave out")
-        dense, kept = self.scorer(), self.nonzero_features()
-        few = {name: keep_features(getattr(self, name), kept) for name in ("link", "readout")}
-        link = with_zero_row(keep_features(dense.link, kept))
-        sparse = SparseScorer(link, dense.divisor, self.pair, KeptFeatures(kept, self.features))
-        return replace(self, **few, sparse=sparse, sparse_on_request=True, watch=None, progressive=None, _scorer=None)
+        kept, scorer = self.nonzero_features(), self.scorer()
+        few = replace(self, link=keep_features(self.link, kept), readout=keep_features(self.readout, kept))
+        scorer = replace(scorer, link=keep_features(scorer.link, kept))
+        return SparseState.of(few, scorer, KeptFeatures(kept, self.features), on_request=True)
 
-    def sparse_weights(self, weights: Array) -> Any:
-        """Return weights of the features kept, (rows, kept), as a matrix of all features: CSR after `sparsify`."""
-        assert self.sparse is not None
+    def whole(self) -> "TrainingState":
+        """Return a state with the weights of all features, which can be trained."""
+        return self
+
+    def of_all_features(self, weights: Array) -> Any:
+        """Return stored weights, (rows, stored features), as weights of all features."""
+        return weights
+
+
+@dataclass(kw_only=True)
+class SparseState(TrainingState):
+    """A state that has the weights of some features only; it predicts, and trains once it is :meth:`whole`.
+
+    The link and the readout have rows for the features of `sparse.kept`, and for the bias.
+    """
+
+    sparse: SparseScorer = field(repr=False)
+    on_request: bool
+    """Whether `sparsify` made it; else only time and memory differ."""
+
+    @classmethod
+    def of(cls, few: TrainingState, scorer: Scorer, kept: KeptFeatures, on_request: bool) -> "SparseState":
+        """Make a sparse state of a state, and of weights that predict, which both have the features kept alone."""
+        sparse = SparseScorer(with_zero_row(scorer.link), scorer.divisor, few.pair, kept)
+        reset = {"watch": None, "progressive": None, "_scorer": None}
+        return cls(**_fields(few) | reset, sparse=sparse, on_request=on_request)
+
+    @property
+    def features(self) -> int:
+        """The number of all features, the bias not counted."""
+        return self.sparse.kept.features
+
+    @property
+    def kept(self) -> int:
+        """The number of features whose weights are stored, as users see it."""
+        return len(self.sparse.kept.numbers) if self.on_request else self.features
+
+    def scorer(self, features: int | None = None) -> Scorer:
+        """Return the weights that predict."""
+        return self.sparse
+
+    def sparsified(self) -> "SparseState":
+        """Return this state as one that `sparsify` made."""
+        return replace(self, on_request=True)
+
+    def whole(self) -> TrainingState:
+        """Return a state with the weights of all features, which can be trained."""
+        few, kept = self.copy(), self.sparse.kept
+        parts = {"link": restore_features(few.link, kept), "readout": restore_features(few.readout, kept)}
+        return TrainingState(**_fields(few) | parts)
+
+    def of_all_features(self, weights: Array) -> Any:
+        """Return stored weights, (rows, stored features), as weights of all features: a CSR array after `sparsify`."""
         shape, numbers = (len(weights), self.features), self.sparse.kept.numbers
-        if self.sparse_on_request:
+        if self.on_request:
             row, place = np.nonzero(weights)
             return sp.coo_array((weights[row, place], (row, numbers[place])), shape=shape).tocsr()
         dense = np.zeros(shape)
         dense[:, numbers] = weights
         return dense
 
-    def with_features(self, kept: Array, features: int, on_request: bool) -> "TrainingState":
-        """Return a state of additive or scaled weights of the features kept alone as a sparse state."""
-        dense = self.scorer()
-        sparse = SparseScorer(with_zero_row(dense.link), dense.divisor, self.pair, KeptFeatures(kept, features))
-        return replace(self, sparse=sparse, sparse_on_request=on_request, _scorer=None)
 
-    def whole(self) -> "TrainingState":
-        """Return a state with the weights of all features; this state if it has them."""
-        if self.sparse is None:
-            return self
-        state, kept = self.copy(), self.sparse.kept
-        parts = {"link": restore_features(state.link, kept), "readout": restore_features(state.readout, kept)}
-        return replace(state, **parts, sparse=None, sparse_on_request=False)
+def _fields(state: TrainingState) -> dict[str, Any]:
+    return {of.name: getattr(state, of.name) for of in fields(TrainingState)}

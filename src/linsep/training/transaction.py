@@ -60,7 +60,7 @@ def all_or_nothing(method: Method) -> Method:
     return whole  # type: ignore[return-value]
 
 
-def at_once(method: Method) -> Method:
+def on_snapshot(method: Method) -> Method:
     """Run a method of a learner that reads on the attributes as they are now, whatever is published meanwhile."""
 
     @wraps(method)

@@ -14,7 +14,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, share
 from linsep.engine.votes import poll, walk
-from linsep.training.history import Hypotheses, Replay
+from linsep.training.history import Hypotheses, RunHypotheses
 from linsep.training.state import TOO_LARGE
 from linsep.validation.errors import InvalidDataError
 
@@ -69,7 +69,7 @@ class Readings:
         return self.classes[codes]
 
 
-def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:
+def in_blocks(run: RunHypotheses, data: Dense | Csr, jobs: int, ask: Ask) -> None:
     """Ask about all points, block by block; raises a ValueError where a hypothesis has a score beyond the numbers."""
     kept, n = run.supporting(), data.n_rows
     rows = 0 if run.history.support is None else len(run.history.support)
@@ -84,7 +84,7 @@ def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:
             raise InvalidDataError(TOO_LARGE)
 
 
-def linear(run: Replay, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:
+def linear(run: RunHypotheses, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:
     """Return the scores of a readout that is a sum of hypotheses: last, average, longest."""
     shares, firsts, divisors = run.dual(readout, normalize)
     out = np.empty((data.n_rows, run.columns))
@@ -97,7 +97,7 @@ def linear(run: Replay, data: Dense | Csr, readout: str, normalize: bool, jobs: 
     return out
 
 
-def vote(run: Replay, data: Dense | Csr, jobs: int) -> Array:
+def vote(run: RunHypotheses, data: Dense | Csr, jobs: int) -> Array:
     """Return sum_k c_k sign(v_k.x) / m of each column."""
     each = [(h, h.counts, h.scales) for h in run.hypotheses()]
     out = np.empty((data.n_rows, run.columns))
@@ -119,7 +119,7 @@ def vote(run: Replay, data: Dense | Csr, jobs: int) -> Array:
 
 
 def plurality(
-    run: Replay, data: Dense | Csr, normalize: bool, jobs: int, known: int, until: float | None = None
+    run: RunHypotheses, data: Dense | Csr, normalize: bool, jobs: int, known: int, until: float | None = None
 ) -> Array:
     """Return the share of rounds whose classifier was for each of the first `known` columns; the others stay 0."""
     begin, end = run.span()
@@ -145,7 +145,7 @@ def plurality(
     return out / (end - begin if end > begin else 1.0)
 
 
-def drawn(run: Replay, data: Dense | Csr, draws: Array, normalize: bool, jobs: int) -> Array:
+def drawn(run: RunHypotheses, data: Dense | Csr, draws: Array, normalize: bool, jobs: int) -> Array:
     """Return the scores of the hypotheses that were there at a time drawn for each point, as a share of the run."""
     each = [(h, h.counts, h.scales) for h in run.hypotheses()]
     begin, end = run.span()
@@ -169,7 +169,7 @@ def drawn(run: Replay, data: Dense | Csr, draws: Array, normalize: bool, jobs: i
 
 
 def every_readout(
-    run: Replay, data: Dense | Csr, times: Array, draws: Array, jobs: int
+    run: RunHypotheses, data: Dense | Csr, times: Array, draws: Array, jobs: int
 ) -> dict[tuple[str, bool], Array]:
     """Return the scores of all readouts as they were at each of these times, (times, points, columns), in one walk.
 

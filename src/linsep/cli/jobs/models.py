@@ -16,6 +16,7 @@ from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.evaluation.scoring import shown
 from linsep.models.encode_estimators import last_of, learner_of
 from linsep.models.save_load import Saved, opened
+from linsep.training.state import SparseState
 
 
 class Strongest(NamedTuple):
@@ -48,7 +49,7 @@ def names_of(saved: Any) -> Callable[[int], str]:
 def sparse_view(learner: Any) -> Any:
     """Return the learner, or one that shares all with it but has a sparse `coef_`, where its weights are stored so."""
     state = getattr(learner, "_state", None)
-    if state is None or state.sparse is None or state.sparse_on_request:
+    if not isinstance(state, SparseState) or state.on_request:
         return learner
     view: Any = object.__new__(type(learner))
     view.__dict__.update(vars(learner))  # a copy would make all weights, the zeros too
@@ -63,7 +64,7 @@ def weights_view(learner: Any) -> Any:
     """
     if not isinstance(learner, Voter):
         return sparse_view(learner)
-    if learner._weights_of_rows:
+    if learner._traits.weights_of_rows:
         return None
     if learner.readout in LINEAR:
         return learner
@@ -101,7 +102,7 @@ def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]
             raise UsageError(f"--class: the weights of {type(learner_of(model)).__name__} are not written out")
         return []
     classes, coef = learner.classes_, learner.coef_
-    if len(classes) > 2 and learner._counts_rows:
+    if len(classes) > 2 and learner._traits.counts_rows:
         coef = coef - coef.mean(axis=0)  # logarithms of probabilities, all below 0: what counts is how they differ
     labels = classes.tolist()
     if label is not None:

@@ -54,7 +54,7 @@ def learner_for(options: LearnerOptions, option: str, stream: bool) -> tuple[Lea
     if LEARNERS[name].no_mixing:
         raise UsageError(f"{option}: {name} is not trained on shards, as {LEARNERS[name].no_mixing}")
     learner: Any = learner_from(name, parameters)
-    if learner._counts_rows:
+    if learner._traits.counts_rows:
         return learner, 1
     learner.set_params(shards=learner.shards or SHARDS, n_jobs=options.parameters.get("n_jobs", -1))
     if learner._at_once:
@@ -93,7 +93,7 @@ def train_on_shards(task: Task, sharing: Sharing) -> Trained:
 
 def _fit(task: Task, sharing: Sharing, client: Any) -> None:
     """Train, and say what is kept if the cluster fails."""
-    counts = task.learner._counts_rows
+    counts = task.learner._traits.counts_rows
     options = {name: value for name, value in task.options.items() if name != "n_jobs"}
     try:
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the mistakes are shown

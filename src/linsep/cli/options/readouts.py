@@ -66,11 +66,12 @@ def as_options(readout: str | None, normalize: bool | None) -> list[str]:
 def refuse_no_weights(saved: "Saved") -> None:
     """Refuse a model that answers with other than one weight for each feature."""
     from linsep.cli.jobs.models import name_of
+    from linsep.estimators.base.learner import Learner
     from linsep.estimators.base.voter import LINEAR, Voter
     from linsep.models.encode_estimators import learner_of
 
-    learner = learner_of(saved.model)
-    if getattr(learner, "_weights_of_rows", False):
+    learner: Any = learner_of(saved.model)  # a regression is no Learner
+    if isinstance(learner, Learner) and learner._traits.weights_of_rows:
         raise UsageError(
             f"{name_of(learner)}: a kernel's weights are those of rows, and none of features can be written"
         )

@@ -6,8 +6,9 @@ line shows it. Prediction, model files, `predict_one`, `sparsify` and plots then
 """
 
 import warnings
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -70,7 +71,7 @@ class BatchLearner(Learner):
     intercept_scaling: float = 1.0
     n_jobs: int | None = None
     open_labels_: bool
-    _rules: ClassVar[tuple[type, ...]] = (Solved,)
+    _traits = replace(Learner._traits, rules=(Solved,))
 
     def _solve(self, problem: BatchProblem) -> BatchSolution:
         """Return the weights for these rows."""

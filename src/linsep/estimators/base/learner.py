@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -24,12 +23,14 @@ from linsep.engine.readouts import Last
 from linsep.engine.runtime import threads
 from linsep.estimators.base.bias import AUTO, NO_ENTRY
 from linsep.estimators.base.facts import Fact
+from linsep.estimators.base.linear_model import LinearModel
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
+from linsep.estimators.base.traits import Traits
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
 from linsep.training.single_rows import RowPredictor
-from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
-from linsep.training.transaction import PREPARED, all_or_nothing, at_once
+from linsep.training.state import NO_WEIGHTS, TOO_LARGE, SparseState, TrainingState
+from linsep.training.transaction import PREPARED, all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
     canonical,
@@ -43,16 +44,13 @@ from linsep.validation.inputs import (
 from linsep.validation.labels import predicted_labels
 
 
-class Learner(ClassifierMixin, BaseEstimator):
+class Learner(ClassifierMixin, LinearModel):
     """A linear classifier with scikit-learn's interface."""
 
     classes_: Array
-    n_features_in_: int
     fit_intercept: bool
     intercept_scaling: float | str
     n_jobs: int | None
-    _state: TrainingState
-    _names: dict[str, int] | None = None
     _row_predictor: RowPredictor | None = None
     """Cached between single rows; dropped when the weights move to other arrays or parameters change."""
     random_state: Any = None
@@ -60,24 +58,16 @@ class Learner(ClassifierMixin, BaseEstimator):
     seed_: int
     n_iter_: int
     _open = False
-    _rules: ClassVar[tuple[type, ...]] = ()
-    """The rules that parameters may make; empty if a parameter is the rule. A model file with another is refused."""
-    _link: ClassVar[str] = "additive"
-    """The kind of weights of rules that do not shrink them."""
+    _traits = Traits(never_mixes="its answer is about all rows at once")
     _facts: ClassVar[dict[str, Fact]] = {}
     """The attributes that a solver sets beside the weights, by name; model files contain them."""
-
-    _mixes: ClassVar[str] = ""
-    """The guarantee for a mix of shards, in a few words; empty if shards are never mixed."""
-    _never_mixes: ClassVar[str] = "its answer is about all rows at once"
-    """The reason why shards are never mixed; empty if some parameters allow mixing."""
 
     @property
     def _no_mixing(self) -> str:
         """The reason why shards are not mixed with the present parameters; empty if they are."""
-        return self._never_mixes
+        return self._traits.never_mixes
 
-    @at_once
+    @on_snapshot
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row: (rows,) for two classes, else (rows, classes).
 
@@ -96,13 +86,13 @@ class Learner(ClassifierMixin, BaseEstimator):
             raise InvalidDataError(TOO_LARGE)
         return scores
 
-    @at_once
+    @on_snapshot
     def predict(self, X: Any) -> Array:
         """Return the label of each row; a score of 0 is the negative class, ties go to the lower one."""
         return predicted_labels(self.decision_function(X), self.classes_)
 
     @property
-    @at_once
+    @on_snapshot
     def coef_(self) -> Any:
         """The weights that predict, normalised: (1, features) for two classes, else (classes, features).
 
@@ -116,11 +106,10 @@ class Learner(ClassifierMixin, BaseEstimator):
         return weights
 
     def _coef(self) -> Any:
-        weights, state = self._of_classes(self._weights()[:-1].T, axis=0, flat=False), self._readable()
-        return weights if state.sparse is None else state.sparse_weights(weights)
+        return self._readable().of_all_features(self._of_classes(self._weights()[:-1].T, axis=0, flat=False))
 
     @property
-    @at_once
+    @on_snapshot
     def intercept_(self) -> Array:
         """The bias of each row of `coef_`: the constant feature's weight times its value; a read-only array."""
         biases: Array = frozen(self._of_classes(self._weights()[-1:].T * self._bias, axis=0, flat=False)[:, 0])
@@ -138,7 +127,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         >>> clf.kept_, clf.n_features_in_, clf.coef_.toarray()
         (1, 4, array([[ 0., -3.,  0.,  0.]]))
         """
-        if "exponential" in (getattr(self, "_link", ""), getattr(self, "link", "")):
+        if "exponential" in (self._traits.link, getattr(self, "link", "")):
             raise AttributeError(f"{type(self).__name__}'s weights are exponentials, of which none is 0")
         return self._sparsify
 
@@ -150,7 +139,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def densify(self) -> Self:
         """Restore the features that `sparsify` dropped; return the learner."""
-        return self if not hasattr(self, "_state") or self._state.sparse is None else self._densify()
+        return self._densify() if isinstance(getattr(self, "_state", None), SparseState) else self
 
     @all_or_nothing
     def _densify(self) -> Self:
@@ -159,11 +148,10 @@ class Learner(ClassifierMixin, BaseEstimator):
         return self
 
     @property
-    @at_once
+    @on_snapshot
     def kept_(self) -> int:
         """The number of features whose weights are stored: all, or after `sparsify` those with a nonzero weight."""
-        state = self._readable()
-        return state.features if state.sparse is None or not state.sparse_on_request else len(state.sparse.kept.numbers)
+        return self._readable().kept
 
     @property
     def _wanted_bias(self) -> float:
@@ -184,11 +172,6 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _new_dual(self, features: int) -> DualWeights | None:
         """Return dual weights before the first round, if the learner has a kernel."""
         return None
-
-    def _fitted(self) -> TrainingState:
-        if not hasattr(self, "_state"):
-            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
-        return self._state
 
     def _readable(self) -> TrainingState:
         """Return a state with as many features as the learner has, without changing the learner."""
@@ -236,7 +219,7 @@ class Learner(ClassifierMixin, BaseEstimator):
             indices, values = indices[known], values[known]
         return predictor.predict(indices, values)
 
-    @at_once
+    @on_snapshot
     def _predict_one_by_scores(self, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
         self._fitted()
@@ -246,27 +229,11 @@ class Learner(ClassifierMixin, BaseEstimator):
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
         return predicted_labels(self._finite_scores(row), self.classes_).tolist()[0]
 
-    @at_once
+    @on_snapshot
     def _prepare_predict_one(self) -> RowPredictor:
         """Cache what stays constant between single rows."""
         self._row_predictor = RowPredictor(self._fitted(), self._bias, self.classes_, self._names)
         return self._row_predictor
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """The names of the features, if they have names."""
-        names = self._names
-        if names is None:
-            raise AttributeError("the features have no names")
-        return np.array(list(names), dtype=object)
-
-    @feature_names_in_.setter
-    def feature_names_in_(self, names: Any) -> None:
-        self._names = {name: j for j, name in enumerate(names)}
-
-    @feature_names_in_.deleter
-    def feature_names_in_(self) -> None:
-        self.__dict__.pop("_names", None)
 
     def _entries_of(self, x: Any) -> Any:
         """Return the indices and values of a row in any form, and whether the indices are known to be distinct.
@@ -341,13 +308,6 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Return whether training on these rows makes just the updates of the log, and no others between them."""
         return True
 
-    _counts_rows: ClassVar[bool] = False
-    """If True, training counts all rows in one pass: counts of shards add up, and weights are log-probabilities."""
-    _weights_of_rows: ClassVar[bool] = False
-    """If True, the weights are those of the rows kept, for a kernel: no feature has a weight."""
-    _exports_probabilities: ClassVar[bool] = False
-    """If True, ONNX exports have the probabilities: functions of the scores alone."""
-
     @property
     def _no_weights(self) -> str:
         """The reason why the predictions are not those of one weight for each feature; empty if they are."""
@@ -371,7 +331,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _weighs_unseen_features(self) -> bool:
         """Whether a feature that no row had has a nonzero weight."""
         link = self._fitted().link
-        return isinstance(link, Imaged) and link.form == EXPONENTIAL
+        return self._traits.counts_rows or (isinstance(link, Imaged) and link.form == EXPONENTIAL)
 
     def _check_facts(self) -> None:
         """Raise a ValueError if the facts of a model file are not such as the learner computes."""
@@ -402,14 +362,6 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Omit the caches of single rows: they are not part of the model."""
         left_out = (*PREPARED, "_watch", "_progressive")
         return {name: value for name, value in super().__getstate__().items() if name not in left_out}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _draw_seed(self) -> int:
         if isinstance(self.random_state, Integral):

@@ -27,6 +27,7 @@ from linsep.engine.step import reads_norm
 from linsep.estimators.base.bias import AUTO, first_entries, typical_size
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
+from linsep.estimators.base.traits import Traits
 from linsep.training.epochs import one_pass, refuse_overflow, train
 from linsep.training.mixing import MIXINGS
 from linsep.training.progressive import ProgressiveErrors
@@ -153,8 +154,7 @@ class OnlineLearner(Learner):
 
     _at_once: bool = False
     """Whether `fit` sees all rows at once, so that only other methods go row by row."""
-    _mixes = "no theorem is claimed"
-    _never_mixes = ""
+    _traits = Traits()
     _watch: TrainingWatch | None = None
     _progressive: ProgressiveErrors | None = None
     _settled = True
@@ -467,7 +467,7 @@ class OnlineLearner(Learner):
         self._state.keep_log(self.log, weighted, 0)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
-        self._row_learner = RowLearner(self._state, self._bias, codes, weights, self.n_features_in_)
+        self._row_learner = RowLearner(self._state, self._bias, self.n_features_in_, codes, weights)
         return self._row_learner
 
     def _check_shards(self, whole: bool = True) -> None:

@@ -3,24 +3,21 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
 from linsep.engine.arrays import Array, frozen
-from linsep.training.state import TOO_LARGE, TrainingState
-from linsep.training.transaction import at_once
+from linsep.estimators.base.linear_model import LinearModel
+from linsep.training.state import TOO_LARGE
+from linsep.training.transaction import on_snapshot
 from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 
 
-class Regressor(RegressorMixin, BaseEstimator):
+class Regressor(RegressorMixin, LinearModel):
     """A linear regression with scikit-learn's interface, whose weights are those of a training state."""
 
-    n_features_in_: int
-    _state: TrainingState
-
-    @at_once
+    @on_snapshot
     def predict(self, X: Any) -> Array:
         """Return the value of each row, w.x + b."""
         state = self._fitted()
@@ -33,31 +30,18 @@ class Regressor(RegressorMixin, BaseEstimator):
         return values
 
     @property
-    @at_once
+    @on_snapshot
     def coef_(self) -> Any:
         """The weights, (features,), a read-only array."""
         return frozen(np.ascontiguousarray(self._fitted().scorer().weights()[:-1, 0]))
 
     @property
-    @at_once
+    @on_snapshot
     def intercept_(self) -> Array:
         """The bias, (1,), a read-only array."""
         state = self._fitted()
         biases: Array = frozen(state.scorer().weights()[-1] * state.bias)
         return biases
-
-    def _fitted(self) -> TrainingState:
-        if not hasattr(self, "_state"):
-            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
-        return self._state
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def targets_of(y: Any, rows: int) -> Array:

@@ -11,12 +11,13 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.online import NO_WIDTH, OnlineLearner
+from linsep.estimators.base.traits import Traits
 from linsep.kernels.functions import Linear
 from linsep.training import votes
 from linsep.training.epochs import order_of
-from linsep.training.history import History, Replay
+from linsep.training.history import History, RunHypotheses
 from linsep.training.state import TrainingState
-from linsep.training.transaction import all_or_nothing, at_once
+from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.training.update_log import Record
 from linsep.training.votes import Readings
 from linsep.validation.errors import ParameterError
@@ -40,7 +41,7 @@ class Voter(OnlineLearner):
         "max_support": [None, Interval(Integral, 1, None, closed="left")],
     }
     _facts: ClassVar[dict[str, Fact]] = {"draws_": Fact(int, least=0)}
-    _mixes, _never_mixes = "", "it predicts with the hypotheses of one run, one after the other"
+    _traits = Traits(never_mixes="it predicts with the hypotheses of one run, one after the other")
     readout: str
     normalize: bool
     max_support: int | None
@@ -51,7 +52,7 @@ class Voter(OnlineLearner):
         if type(self.draws_) is not int or not 0 <= self.draws_ < 1 << 62:
             raise ValueError("its draws_ is not a count")
 
-    @at_once
+    @on_snapshot
     def readings(self, X: Any, rounds: Any = None) -> Readings:
         """Return the scores of every readout but the plurality, from one pass over the updates.
 
@@ -66,7 +67,7 @@ class Voter(OnlineLearner):
         -------
         Readings
         """
-        run = self._replay()
+        run = self._hypotheses()
         asked = np.atleast_1d(np.asarray(run.end if rounds is None else rounds))
         if asked.ndim != 1 or asked.dtype.kind not in "iu" or not len(asked) or np.any(np.diff(asked) <= 0):
             raise ValueError(f"rounds are numbers of rounds, rising; got {rounds!r}")
@@ -116,20 +117,20 @@ class Voter(OnlineLearner):
     @property
     def support_(self) -> Array:
         """The indices of the stored rows, in X or from the start of the stream, in the order of their first mistake."""
-        support = self._replay().history.support
+        support = self._hypotheses().history.support
         return np.empty(0, np.int64) if support is None else support.known.copy()
 
     @property
     def support_bytes_(self) -> int:
         """The memory of the stored rows and of the log, in bytes."""
-        run = self._replay()
+        run = self._hypotheses()
         support = run.history.support
         return run.state.log.nbytes + (0 if support is None else support.nbytes)
 
     @property
     def survival_(self) -> Any:
         """The rounds that each hypothesis was used for, c_0, c_1, ...: one array, or a list of one for each class."""
-        return [h.counts for h in self._replay().hypotheses()][self._columns()]
+        return [h.counts for h in self._hypotheses().hypotheses()][self._columns()]
 
     @property
     def sparsify(self) -> Any:
@@ -147,15 +148,15 @@ class Voter(OnlineLearner):
         if self.readout not in LINEAR:
             raise AttributeError(NOT_LINEAR.format(self.readout))
 
-    def _replay(self) -> Replay:
+    def _hypotheses(self) -> RunHypotheses:
         """Return all hypotheses of the run."""
-        return Replay(self._readable())
+        return RunHypotheses(self._readable())
 
     def _new_history(self, bias: float) -> History | None:
         return History(Linear(bias))
 
     def _scores(self, data: Dense | Csr) -> Array:
-        run, jobs, known = self._replay(), threads(self.n_jobs), len(self.classes_)
+        run, jobs, known = self._hypotheses(), threads(self.n_jobs), len(self.classes_)
         self._validate_params()
         refuse_bad_entries(data)
         if self.readout in LINEAR:
@@ -169,7 +170,7 @@ class Voter(OnlineLearner):
         return votes.vote(run, data, jobs)
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
-        return votes.linear(self._replay(), data, self.readout, self.normalize, jobs)
+        return votes.linear(self._hypotheses(), data, self.readout, self.normalize, jobs)
 
     def _of_the_readout(self) -> list[str]:
         guarantees = {
@@ -184,7 +185,7 @@ class Voter(OnlineLearner):
         return [f"the claims are about the run; after one pass over independent rows, {guarantee}"]
 
     def _whole_log(self) -> Record:
-        begin = self._replay().history.begin
+        begin = self._hypotheses().history.begin
         if begin:
             raise ParameterError(
                 f"this run can't be certified, as the rows of its rounds up to {begin:,} were forgotten: "

@@ -245,7 +245,7 @@ def _solution(
 
 
 def _vanishes(form: DyadicMatrix, rows: Array, values: list[int], limits: Limits) -> bool:
-    """Tell whether the sum of value_i z_i is 0 in every column."""
+    """Return whether the sum of value_i z_i is 0 in every column."""
     size = max(v.bit_length() for v in values) // WIDTH + 1
     digits = np.array([np.frombuffer(abs(v).to_bytes(size * WIDTH // 8, "little"), "<u2") for v in values])
     digits = digits * np.array([-1.0 if v < 0 else 1.0 for v in values])[:, None]

@@ -1,1 +1,1 @@
-"""Logistic regression with all rows at hand: the objective, ways to its optimum, and the proof of how near it is."""
+"""Batch logistic regression: the objective, solvers, and a proof of how near the optimum is."""

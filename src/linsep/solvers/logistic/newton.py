@@ -204,7 +204,7 @@ class NewtonSearch:
         """How far the scores of each group may move in one step."""
 
     def ended(self) -> bool:
-        """Tell whether the goal is reached, or nothing is left to do."""
+        """Return whether the goal is reached, or nothing is left to do."""
         gaps = self.problem.certified(self.at.gradient, self.at.seen.residuals)
         self.gap = min(self.gap, float(gaps.sum())) if not np.isnan(gaps).any() else np.nan
         enough = self.tol * self.at.value
@@ -252,7 +252,7 @@ class NewtonSearch:
         return self.converged
 
     def _flatter(self, before: Iterate) -> bool:
-        """Tell whether a step that did not lower f, as far as its digits show, halved the certified gap at least."""
+        """Return whether a step that did not lower f, as far as its digits show, halved the certified gap at least."""
         points = (self.at, before)
         gaps = [float(self.problem.certified(at.gradient, at.seen.residuals).sum()) for at in points]
         return gaps[0] <= gaps[1] / 2

@@ -148,7 +148,7 @@ class LogisticProblem(NamedTuple):
         return self.counts * np.where(targets, right, -chances)
 
     def balanced(self, residuals: Array) -> Array:
-        """Tell whether each group's residuals sum to 0 in each column, but for rounding: what a free bias asks."""
+        """Return whether each group's residuals sum to 0 in each column, but for rounding: what a free bias asks."""
         even = np.abs(residuals.sum(axis=0)) <= 100 * LEVEL * np.abs(residuals).sum(axis=0)
         return even.all(keepdims=True) if self.multinomial else even
 

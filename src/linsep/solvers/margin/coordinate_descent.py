@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dense, Span, announce, fetch, gather, row
+from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dense, RowPlace, announce, fetch, gather, row
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import prefetch, unsigned
 from linsep.engine.passes import AHEAD
@@ -37,13 +37,13 @@ shift = multimethod(0)
 
 
 @shift.when(Dense)
-def _(X: Dense, x: Span, amount: float, weights: Array) -> None:
+def _(X: Dense, x: RowPlace, amount: float, weights: Array) -> None:
     for j in range(X.values.shape[1]):
         weights[j] += amount * X.values[x.i, j]
 
 
 @shift.when(Csr)
-def _(X: Csr, x: Span, amount: float, weights: Array) -> None:
+def _(X: Csr, x: RowPlace, amount: float, weights: Array) -> None:
     k = x.start
     while k + FOUR <= x.stop:
         weights[unsigned(X.indices[k])] += amount * X.values[k]

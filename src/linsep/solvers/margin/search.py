@@ -1,4 +1,4 @@
-"""Two ways down to the point of a hull that is nearest to the origin, and the bracket that they narrow.
+"""Two methods for the point of a convex hull nearest to the origin, and the bracket that they narrow.
 
 Coordinate descent is quick where many rows bear weight, and slow to finish; Wolfe's algorithm finishes, to rounding,
 and is slow where many rows bear weight.
@@ -104,18 +104,18 @@ class MarginBracket:
         return not self.separates and self.upper <= self.zero * self.points.radius
 
     def proved(self) -> bool:
-        """Tell whether the bracket is as narrow as asked, or v is 0 and no longer halved."""
+        """Return whether the bracket is as narrow as asked, or v is 0 and no longer halved."""
         if self.separates:
             return self.upper - self.lower <= self.tol * self.upper or self.upper <= self.enough
         return self.vanished and (self.upper > self.before / 2 or self.upper <= EPS * self.points.radius)
 
     def done(self) -> bool:
-        """Tell whether there is nothing left to do, or to do it with."""
+        """Return whether there is nothing left to do, or to do it with."""
         over = self.passes >= self.budget or self.stuck or self.proved()
         return over or self.hopeless() or time.monotonic() >= self.deadline
 
     def hopeless(self) -> bool:
-        """Tell whether no larger margin is of use, no w separates, and none has come nearer to it for long."""
+        """Return whether no larger margin is of use, no w separates, and none has come nearer to it for long."""
         return not self.lasting and not self.separates and self.passes - self.hoped >= PATIENCE
 
 

@@ -167,11 +167,11 @@ class L1Search:
         return float(np.ldexp(value, self.rows.exponent))
 
     def narrow(self) -> bool:
-        """Tell whether the bracket is as narrow as was asked."""
+        """Return whether the bracket is as narrow as was asked."""
         return self.upper - self.lower <= max(self.tol * abs(self.upper), ROUNDING)
 
     def useless(self) -> bool:
-        """Tell whether the value is known to be of no use.
+        """Return whether the value is known to be of no use.
 
         Only where no weight may be below 0 can it be less than 0; a bound of 0 is then no more than a doubt, unless
         nothing was rounded.
@@ -180,7 +180,7 @@ class L1Search:
         return self.upper <= max(self.enough, ROUNDING) and not doubt
 
     def over(self) -> bool:
-        """Tell whether there is nothing more to do, or no time for it."""
+        """Return whether there is nothing more to do, or no time for it."""
         return self.narrow() or (self.useless() and not self.whole) or time.monotonic() >= self.deadline
 
     def begin(self, starts: Iterable[L1Start]) -> None:

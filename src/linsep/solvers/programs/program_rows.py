@@ -125,7 +125,7 @@ def scaled(Z: Any, rows: Array, columns: Array) -> Any:
 
 
 def separates(Z: Any, w: Array) -> bool:
-    """Tell whether z_i·w > 0 for all rows: an exact statement about the floats."""
+    """Return whether z_i·w > 0 for all rows: an exact statement about the floats."""
     below, doubtful = _doubts(Z, w)
     return not below.any() and all(_exact(Z, i, w) > 0 for i in doubtful)
 
