@@ -27,7 +27,7 @@ def _made_before():
 
 def dispatchers():
     """The compiled functions of linsep that Python calls; what they inline has no wrapper for Python."""
-    named = [d for d in _made_before() | MADE if d.py_func.__module__.startswith("linsep.")]
+    named = [d for d in _made_before() | MADE if (d.py_func.__module__ or "").startswith("linsep.")]
     return [d for d in named if not d.targetoptions.get("no_cpython_wrapper")]
 
 

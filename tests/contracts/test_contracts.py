@@ -192,7 +192,7 @@ def test_late_classes_of_pairs_compete_from_then_on():
     X, y = problem(3)
     order = np.argsort(y, kind="stable")
     W, known, mistakes = np.zeros((3, 7)), [], 0
-    learner = build("perceptron", multi_class="joint")
+    learner = build("perceptron", multi_class="joint", intercept_scaling=1.0)
     for rows in np.array_split(order, 6):
         learner.partial_fit(X[rows], y[rows])
         known = sorted({*known, *y[rows]})
@@ -275,9 +275,9 @@ def test_warm_start_goes_on_where_it_stopped(name, classes, multi_class):
 def test_shuffle_once_is_a_shuffled_file(name, kind):
     X, y = problem(reals=True)
     order = np.random.default_rng([7, 0]).permutation(len(y))
-    once = quiet(build(name, shuffle="once", random_state=7).fit, kind(X), y)
-    in_order = quiet(build(name).fit, kind(X[order]), y[order])
+    once = quiet(build(name, intercept_scaling=1.0, shuffle="once", random_state=7).fit, kind(X), y)
+    in_order = quiet(build(name, intercept_scaling=1.0).fit, kind(X[order]), y[order])
     assert answers(once) == answers(in_order)
     assert bits(once.log_.rows) == bits(order[in_order.log_.rows])
-    again = quiet(build(name, shuffle=True, random_state=7).fit, kind(X), y)
+    again = quiet(build(name, intercept_scaling=1.0, shuffle=True, random_state=7).fit, kind(X), y)
     assert log(again) != log(once)

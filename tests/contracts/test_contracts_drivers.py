@@ -68,8 +68,8 @@ def test_mistakes_that_fall_are_warned_of():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 60))
     y = (X @ rng.normal(size=60) > 0).astype(int)
-    learner = Perceptron(max_iter=4, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=r"after max_iter=4 epochs \(and ever fewer\): raise max_iter"):
+    learner = Perceptron(max_iter=5, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"after max_iter=5 epochs \(and ever fewer\): raise max_iter"):
         learner.fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

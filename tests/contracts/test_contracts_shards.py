@@ -51,7 +51,7 @@ def test_single_rows_are_answered_alike_after_features_have_come(name, classes, 
     """A mix leaves an image of its sums behind that is true, also where rows of it are made anew."""
     X, y = problem(classes)
     wide = np.hstack([X, np.ones((len(X), 3))])
-    own = {"p": 3.0} if name == "p-norm-perceptron" else {}
+    own = {"intercept_scaling": 1.0} | ({"p": 3.0} if name == "p-norm-perceptron" else {})
     mixed = trained(name, X, y, shards=4, multi_class=multi_class, **own)
     alone = [trained(name, X[k::2], y[k::2], multi_class=multi_class, **own) for k in (0, 1)]
     for learner in (mixed, linsep.merge(alone)):
@@ -134,10 +134,10 @@ def test_the_log_is_strictly_ordered_where_there_is_one_machine():
 def test_errors_are_counted_whatever_the_threads():
     """One thread sees all scores of a row: the true class's is not above all others in so many rounds of all shards."""
     X, y = problem(3, noise=0.3)
-    learner = trained("perceptron", X, y, shards=4, n_jobs=2, max_iter=1)
+    learner = trained("perceptron", X, y, shards=4, n_jobs=2, max_iter=1, intercept_scaling=1.0)
     errors = 0
     for lo, hi in split(len(y), 4):
-        errors += build("perceptron").partial_fit(X[lo:hi], y[lo:hi], classes=[0, 1, 2]).errors_
+        errors += build("perceptron", intercept_scaling=1.0).partial_fit(X[lo:hi], y[lo:hi], classes=[0, 1, 2]).errors_
     assert learner.errors_ == errors > 0
     assert not hasattr(trained("perceptron", X, y, n_jobs=2), "errors_")  # threads that share classes do not know
 

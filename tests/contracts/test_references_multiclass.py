@@ -19,7 +19,7 @@ NAMES = np.array(["ant", "bee", "cat"])
 @given(problem=float_rows(classes=3), seed=seeds, beta=st.sampled_from([0.0, 0.5]))
 def test_one_vs_rest_is_a_binary_run_for_each_class(name, problem, seed, beta):
     X, codes = problem
-    learner = fit(build(name, beta, random_state=seed), X, NAMES[codes])
+    learner = fit(build(name, beta, random_state=seed, multi_class="ovr"), X, NAMES[codes])
     order = epochs(seed, len(X), learner.n_iter_)
     runs = ref.one_vs_rest(reference(name, len(X)), X, codes, order, beta)
     assume(all(run.tie == np.inf for run in runs))
@@ -33,7 +33,7 @@ def test_one_vs_rest_is_a_binary_run_for_each_class(name, problem, seed, beta):
 @given(problem=integer_rows(classes=3), seed=seeds)
 def test_one_vs_rest_in_sparse_integers(name, problem, seed):
     X, codes = problem
-    learner = fit(build(name, 1.0, random_state=seed), KINDS["csr"](X), NAMES[codes])
+    learner = fit(build(name, 1.0, random_state=seed, multi_class="ovr"), KINDS["csr"](X), NAMES[codes])
     runs = ref.one_vs_rest(ref.perceptron, X, codes, epochs(seed, len(X), learner.n_iter_), 1.0)
     log = learner.log_
     for k, run in enumerate(runs):

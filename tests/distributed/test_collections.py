@@ -23,7 +23,7 @@ dd = pytest.importorskip("dask.dataframe")
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 ROWS, WIDTH, SHARDS = 120, 5, 4
-HOW = {"shards": SHARDS, "shuffle": False, "random_state": 0, "max_iter": 4, "log": True}
+HOW = {"shards": SHARDS, "shuffle": False, "random_state": 0, "max_iter": 4, "log": True, "intercept_scaling": 1.0}
 
 
 def table(rows=ROWS):

@@ -18,7 +18,7 @@ from linsep import Perceptron, distributed
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 ROWS, SHARDS, EPOCHS = 90, 4, 3
-HOW = {"shards": SHARDS, "shuffle": False, "random_state": 0, "max_iter": EPOCHS}
+HOW = {"shards": SHARDS, "shuffle": False, "random_state": 0, "max_iter": EPOCHS, "intercept_scaling": 1.0}
 
 
 @cache

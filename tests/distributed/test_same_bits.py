@@ -115,7 +115,15 @@ def test_logistic_regression_goes_row_by_row_by_default(rows):
 def test_many_classes(client, tmp_path, multi_class):
     X, y = problem(classes=3)
     path = write(tmp_path / "rows.svm", X, y)
-    how = {"shards": 4, "random_state": 5, "shuffle": False, "max_iter": 3, "mixing": "mistakes", "log": True}
+    how = {
+        "shards": 4,
+        "random_state": 5,
+        "shuffle": False,
+        "max_iter": 3,
+        "mixing": "mistakes",
+        "log": True,
+        "intercept_scaling": 1.0,
+    }
     learner = fit(Perceptron(**how, multi_class=multi_class), path)
     assert bits(learner) == bits(fit(Perceptron(**how, multi_class=multi_class), path, client=client))
     parts = parts_of(learner)
@@ -139,7 +147,15 @@ def test_weights_of_rows(client, tmp_path, kind):
         table = np.column_stack([y, c, X])
         np.savetxt(path, table, "%g", ",", header="y,c,a,b,d,e,f,g", comments="")
         options = {"label": "y", "weight": "c"}
-    how = {"shards": 4, "random_state": 5, "shuffle": False, "max_iter": 3, "log": True, "mixing": "rows"}
+    how = {
+        "shards": 4,
+        "random_state": 5,
+        "shuffle": False,
+        "max_iter": 3,
+        "log": True,
+        "mixing": "rows",
+        "intercept_scaling": 1.0,
+    }
     learner = fit(AveragedPerceptron(**how), path, **options)
     assert bits(learner) == bits(fit(AveragedPerceptron(**how), path, client=client, **options))
     there = np.flatnonzero(c)  # rows without weight are in no round

@@ -164,7 +164,7 @@ def first_row(task: Task, job: Job) -> Array | None:
     """Return the entries of the first row of a shard whose weight is not 0; None if there is none."""
     cached = ROW_CACHE.find(job.run, task.number)
     loaded = not (cached is None or isinstance(cached, Examples))
-    for block in [cached.finished(job.reading.form)] if loaded else task.shard.blocks(job.reading, STREAMED):
+    for block in [cached.finish(job.reading.form)] if loaded else task.shard.blocks(job.reading, STREAMED):
         rows = _validate(job, block, task.first)
         entries = first_entries(rows.data, rows.weights)
         if entries is not None:
