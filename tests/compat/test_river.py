@@ -1,5 +1,7 @@
 """Learners wrapped for river pass river's own checks."""
 
+import gc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from river import checks
 
 import linsep
 from linsep.compat.river import RiverClassifier, RiverRegressor
+from linsep.engine.tiers import compiling
 
 WIDE = {"p": 4, "x_max": 1e4}
 """Parameters that depend on the data, which are raw numbers here."""
@@ -27,6 +30,15 @@ def cases():
         marks = [] if name in QUICK else [pytest.mark.slow]
         for k, check in enumerate(checks.yield_checks(model)):
             yield pytest.param(model, check, id=f"{name}-{check.__name__}-{k}", marks=marks)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def only_the_model_is_measured():
+    """Let no check compile code, which counts as the model's memory; collect only what the checks make."""
+    gc.freeze()
+    with compiling("never"):
+        yield
+    gc.unfreeze()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,5 +1,6 @@
 """Threads in a fixed order, single-threaded BLAS, and blocks that Ctrl-C can't interrupt."""
 
+import _signal  # type: ignore[import-not-found]  # without the enums of signal, which take longer than a row
 import os
 import signal
 import threading
@@ -19,6 +20,7 @@ U = TypeVar("U")
 
 MOST = 1 << 16
 """Threads that may be asked for."""
+SIGNALS = tuple(sorted(map(int, signal.valid_signals())))
 
 
 def threads(n_jobs: int | None) -> int:
@@ -99,15 +101,14 @@ def uninterrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
-    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    handlers = {number: handler for number in SIGNALS if callable(handler := _signal.getsignal(number))}
     came: list[Any] = []
     for number in handlers:
-        signal.signal(number, lambda *arguments: came.append(arguments))
+        _signal.signal(number, lambda *arguments: came.append(arguments))
     try:
         yield
     finally:
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            _signal.signal(number, handler)
         for number, frame in came:
-            handlers[number](number, frame)  # type: ignore[operator, misc]
+            handlers[number](number, frame)
