@@ -56,7 +56,7 @@ def undecided():
 
 def run(learner, X, y):
     """The certificate of one pass."""
-    learner.set_params(shuffle=False, max_iter=1, **({"log": True} if "C" in learner.get_params() else {}))
+    learner.set_params(shuffle=False, max_iter=1, intercept_scaling=1.0, **({"log": True} if "C" in learner.get_params() else {}))
     clf = learner.partial_fit(X, y, classes=sorted(set(y)))
     return kept(clf.certificate(X, y), X, y), X, y
 

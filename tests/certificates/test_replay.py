@@ -14,7 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from scipy.sparse import csr_array
 
-from linsep import Certificate, CertificateError, Perceptron, verify
+from linsep import ROMMA, Certificate, CertificateError, Perceptron, verify
 from linsep.certificates import checker, replay
 from linsep.certificates.schema import FormError, check_form
 from tests.certificates import forger, plain
@@ -128,6 +128,19 @@ def test_the_final_sums_are_those_of_the_model():
     assert cert.claims["run: final sums, sha256"] == hashlib.sha256(sums.astype("<f8").tobytes()).hexdigest()
 
 
+@pytest.mark.parametrize("aggressive", [False, True])
+def test_romma_is_replayed(aggressive):
+    """Rows at margin 1/2 make the aggressive rule start again; ties at margin 1 are no updates."""
+    X = np.array([[2.0, 0.0], [1.0, 0.5], [-1.0, 0.25], [2.0, 0.0], [3.0, -1.0], [1.0, 0.5], [-0.5, -2.0]])
+    y = np.array(["b", "b", "a", "b", "b", "b", "a"])
+    clf = ROMMA(aggressive=aggressive, fit_intercept=False, shuffle=False, max_iter=5, log=True).fit(X, y)
+    cert = clf.certificate(X, y)
+    assert aggressive == bool((clf.log_.keeps[1:] == 0).any())
+    assert cert.claims["run: mistakes"] == clf.mistakes_ <= cert.number("mistakes at most", "run")
+    assert verify(cert, X, y)
+    assert forger.untrue(json.loads(cert.text()), X, y) == []
+
+
 def _first(facts):
     return next(iter(facts["problems"].values()))
 
@@ -195,7 +208,7 @@ def test_the_cost_of_a_file_is_bounded_before_it_is_checked():
 def test_runs_with_shards_are_replayed():
     """Shards and shares follow from the order, the rule and the data: nothing of the run is left unchecked."""
     _, X, y = forger.honest("perceptron", np.random.default_rng(2))
-    clf = Perceptron(shards=2, mixing="mistakes", max_iter=2, random_state=0, tol=None).fit(X, y)
+    clf = fit(Perceptron(shards=2, mixing="mistakes", max_iter=2, random_state=0, tol=None), X, y)
     cert = clf.certificate(X, y)
     assert {"rows", "mixes", "steps"}.isdisjoint(cert.facts["runs"]["run"])
     assert cert.facts["runs"]["run"]["shards"] == [[2, 2]]

@@ -350,9 +350,9 @@ def test_what_is_too_much_is_told(monkeypatch):
 def test_weights_in_one_class_leave_no_run_unchecked():
     """Weights that changed the updates of one class only: the other classes are not certified on faith."""
     X, y = three_classes()
-    log = fit(plain(), X, y).log_
+    log = fit(plain(multi_class="ovr"), X, y).log_
     row = next(row for row in np.unique(log.rows) if len(np.unique(log.classes[log.rows == row])) == 1)
-    clf = fit(plain(), X, y, sample_weight=np.where(np.arange(len(X)) == row, 1.0 + 2.0**-30, 1.0))
+    clf = fit(plain(multi_class="ovr"), X, y, sample_weight=np.where(np.arange(len(X)) == row, 1.0 + 2.0**-30, 1.0))
     steps = [clf.log_.amounts[clf.log_.classes == c] for c in range(3)]
     assert sum(bool(np.any(np.abs(of) != 1)) for of in steps) == 1
     for rows in (X, negated(clf, X)):
