@@ -18,7 +18,7 @@ from tests.fits import fit
 
 HELD = {
     "perceptron", "averaged-perceptron", "voted-perceptron", "winnow", "balanced-winnow", "p-norm-perceptron",
-    "passive-aggressive",
+    "passive-aggressive", "romma",
 }  # fmt: skip
 """The learners whose theorem a run is held to; in pairs of classes the first three alone."""
 OWN = {"winnow": {"eta": 0.1}, "balanced-winnow": {"eta": 0.1}, "naive-bayes": {"kind": "gaussian"}}

@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 
 from linsep import (
+    ROMMA,
     AveragedPerceptron,
     BalancedWinnow,
     PassiveAggressive,
@@ -38,6 +39,8 @@ LEARNERS = {
     "balanced winnow": lambda **how: BalancedWinnow(eta=0.02, x_max=8.0, **how),
     "PA": lambda **how: PassiveAggressive(variant="PA-I", C=0.5, log=True, **how),
     "PA-II": lambda **how: PassiveAggressive(variant="PA-II", C=0.5, log=True, **how),
+    "ROMMA": lambda **how: ROMMA(log=True, **how),
+    "aggressive ROMMA": lambda **how: ROMMA(aggressive=True, log=True, **how),
     "shards": lambda **how: Perceptron(shards=3, mixing="mistakes", **how),
     "joint shards": lambda **how: Perceptron(multi_class="joint", shards=2, mixing="rows", **how),
     "winnow shards": lambda **how: Winnow(eta=0.01, x_max=8.0, shards=2, mixing="mistakes", **how),
@@ -206,6 +209,12 @@ def rows_chosen(facts, rng):
     run["order"] = rng.integers(0, facts["data"]["rows"], run["rounds"]).tolist()
 
 
+def other_variant(facts, rng):
+    run = updates_of(facts)
+    for key in {"aggressive", "first"} & {*run}:
+        run[key] = not run[key]
+
+
 def epochs_added(facts, rng):
     run = updates_of(facts)
     run["rounds"] += facts["data"]["rows"]
@@ -216,7 +225,7 @@ ATTACKS = {
     for of in (
         dropped, added, moved, repeated, reordered, other_order, other_rival, steps_stated, rows_listed, phantom_class,
         permuted_classes, dropped_problem, renamed_witness, unknown_key, huge_rate, huge_bias, other_C, other_p,
-        epochs_added, other_shards, other_mixing, shards_invented, shares_stated, rows_chosen,
+        other_variant, epochs_added, other_shards, other_mixing, shards_invented, shares_stated, rows_chosen,
     )
 }  # fmt: skip
 

@@ -171,7 +171,9 @@ def claims(facts, X, y):
         found[name] = of_problem(problem, rows_of(problem, X, y, classes), len(dense(X)[0]))
     for name, run in facts["runs"].items():
         problem = facts["problems"][run["problem"]]
-        theorem = {"perceptron": perceptron, "winnow": winnow, "passive_aggressive": passive_aggressive}[run["theorem"]]
+        theorem = {
+            "perceptron": perceptron, "winnow": winnow, "passive_aggressive": passive_aggressive, "romma": romma,
+        }[run["theorem"]]  # fmt: skip
         Z, more = rows_of(problem, X, y, classes), {}
         if "shards" in run:
             codes = [classes.index(label) for label in y]
@@ -195,6 +197,10 @@ def replayed(run, problem, Z, codes, p):
     if run["theorem"] == "passive_aggressive":
         found, more = plain_replay.played(run, Z, n, lambda s: s, passive_rule(run, Z))
         return run | {"losses": [max(1 - score, 0) for _, score, _, _ in found]}, more
+    if run["theorem"] == "romma":
+        rule = RommaRule(run["aggressive"], step_unit(Z))
+        found, more = plain_replay.played(run, Z, n, rule.weigh, rule)
+        return run | {"found": found}, more
     weigh = weights_of(run, p)
     with localcontext(MANY):
         found, more = plain_replay.played(run, Z, n, weigh, lambda score, z: (score <= 0, 1))
@@ -204,8 +210,7 @@ def replayed(run, problem, Z, codes, p):
 
 def passive_rule(run, Z):
     """What says of a score and a row whether passive-aggressive makes an update, and its step in the format's units."""
-    C, largest = run["C"] and Fraction(run["C"]), max(abs(float(v)) for z in Z for v in z)
-    unit = Fraction(2) ** (-80 - 2 * math.frexp(largest * math.sqrt(len(Z[0])))[1])
+    C, unit = run["C"] and Fraction(run["C"]), step_unit(Z)
 
     def due(score, z):
         loss, norm2 = 1 - score, dot(z, z)
@@ -215,6 +220,46 @@ def passive_rule(run, Z):
         return True, unit * round((min(C, step) if run["first"] else step) / unit)
 
     return due
+
+
+def step_unit(Z):
+    """The power of two of which steps are multiples."""
+    largest = max(abs(float(v)) for z in Z for v in z)
+    return Fraction(2) ** (-80 - 2 * math.frexp(largest * math.sqrt(len(Z[0])))[1])
+
+
+class RommaRule:
+    """What says of a score and a row whether ROMMA makes an update, its step on v, and the score below which it does.
+
+    Its weights are w = v / (v·z), with z the row of the last update.
+    """
+
+    def __init__(self, aggressive, unit):
+        self.aggressive, self.unit, self.keep, self.z, self.last, self.v = aggressive, unit, 1, None, Fraction(0), [0]
+
+    def weigh(self, v):
+        self.v, self.last = v, dot(v, self.z) if self.z else Fraction(0)
+        return v
+
+    def __call__(self, score, z):
+        norm2, self.z, self.keep = dot(z, z), z, 1
+        if not self.last:
+            return norm2 > 0, self.rounded(1 / norm2) if norm2 else 0, 0
+        w, s = [v / self.last for v in self.v], score / self.last
+        length2 = dot(w, w)
+        if self.aggressive and norm2 * length2 <= s < 1:
+            self.keep = 0
+            return norm2 > 0, self.rounded(1 / norm2), self.last
+        due = norm2 > 0 and (s < 1 if self.aggressive else s <= 0)
+        step = 0
+        if due:
+            den = norm2 * length2 - s * s
+            kept, added = (norm2 * length2 - s) / den, length2 * (1 - s) / den
+            step = self.rounded(added / kept * self.last)
+        return due, step, self.last if self.aggressive else 0
+
+    def rounded(self, step):
+        return self.unit * round(step / self.unit)
 
 
 def weights_of(run, p):
@@ -385,6 +430,31 @@ def passive_aggressive(run, problem, Z):
         require(C or not squares, "PA needs a u of margin 1")
         bound = (R2 + 1 / (2 * C)) * (ww + 2 * C * T * squares) if C else R2 * ww
     return {"mistakes": k, "losses² at most": real(total), "bound at most": real(bound), "within the bound": True}
+
+
+def romma(run, problem, Z):
+    """The squared length of w = v / (v·z) after each update, against k / R² and 1 / gamma²."""
+    u, R2 = whole(problem["w"][run["witness"]], len(Z[0])), max(dot(z, z) for z in Z)
+    least, k, v, total, last, lengths = min(dot(z, u) for z in Z), 0, [0] * len(Z[0]), 0, 0, []
+    for row, score, step, listed in run["found"]:
+        k += score <= 0
+        if not listed:
+            continue
+        z = Z[row]
+        own = dot(v, v)
+        # Aggressive ROMMA forgets v where the new row alone meets the constraint of all before.
+        alone = own and run["aggressive"] and own * dot(z, z) <= score * last
+        v, total = ([0] * len(v), 0) if alone else (v, total)
+        v, total = [a + step * b for a, b in zip(v, z, strict=True)], total + step
+        last = dot(v, z)
+        lengths.append((dot(v, v) / last**2, k))
+    found = {"mistakes": k, "margin at most": power(dot(v, v), Fraction(1, 2)) / real(total)}
+    if least > 0:
+        gamma2 = Fraction(least) ** 2 / dot(u, u)
+        found |= {"lemma 1, ratio at least": real(min(q * R2 / made for q, made in lengths))}
+        found |= {"lemma 2, ratio at most": real(max(q for q, _ in lengths) * gamma2)}
+        found |= {"mistakes at most": real(R2 / gamma2), "mistakes within the bound": True}
+    return found
 
 
 def true(claim, stated, exact):

@@ -60,19 +60,19 @@ def played(run, Z, n, weigh, due):
             plain.require(sum(signed[chosen]) == sum(signed[worst]), "the rival is the best")
             worst = chosen
         score, z = sum(signed[worst]), Z[i * rivals + worst]
-        is_due, step = due(score, z)
+        is_due, step, *bar = due(score, z)
         if is_due != (t in at):
-            size = sum(map(abs, signed[worst])) + 1 * ("C" in run)
-            beyond = score - 1 if "C" in run else score
+            bar = bar[0] if bar else 1 * ("C" in run)
+            size, beyond = sum(map(abs, signed[worst])) + bar, score - bar
             plain.require(abs(beyond) * 10**9 < size, "a round is an update or not")
             rounded, missed = rounded + 1, missed + (t not in at)
         step = step if t in at else 0
         found.append((i * rivals + worst, score, step, t in at))
         if step:
-            s = [a + step * b for a, b in zip(s, z, strict=True)]
+            s = [a * getattr(due, "keep", 1) + step * b for a, b in zip(s, z, strict=True)]
             w = weigh(s)
     empty = [not any(t in at for t in range(e * n, (e + 1) * n)) for e in range(run["passes"])]
-    zero = "C" in run and any(not any(z) for z in Z)
+    zero = run["theorem"] in ("passive_aggressive", "romma") and any(not any(z) for z in Z)
     last = run["passes"] if True not in empty or zero else empty.index(True) + 1
     more = {"rounds": len(rows), "updates": len(at), "rounds decided by rounding": rounded}
     more["no other round was an update"] = f"but {missed} whose scores are next to 0" if missed else True

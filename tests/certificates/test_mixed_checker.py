@@ -283,10 +283,8 @@ def test_where_each_mix_is_one_update_both_checkers_agree(name):
 
 def test_a_serial_run_beside_a_mixed_one_is_checked_as_ever():
     X, y = three_classes()
-    serial, mixed = (
-        fit(Perceptron(max_iter=2, random_state=0, shards=s, multi_class="ovr"), X, y).certificate(X, y)
-        for s in (None, 2)
-    )
+    kept = {"max_iter": 2, "random_state": 0, "multi_class": "ovr", "intercept_scaling": 1.0}
+    serial, mixed = (fit(Perceptron(shards=s, **kept), X, y).certificate(X, y) for s in (None, 2))
     facts = copy.deepcopy(serial.facts)
     facts["runs"]["run of class a"] = mixed.facts["runs"]["run of class a"]
     facts["problems"] = copy.deepcopy(mixed.facts["problems"]) | facts["problems"]

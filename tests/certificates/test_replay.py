@@ -14,7 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from scipy.sparse import csr_array
 
-from linsep import Certificate, CertificateError, Perceptron, verify
+from linsep import ROMMA, Certificate, CertificateError, Perceptron, verify
 from linsep.certificates import checker, replay
 from linsep.certificates.schema import FormError, check_form
 from tests.certificates import forger, plain
@@ -126,6 +126,19 @@ def test_the_final_sums_are_those_of_the_model():
     sums = np.append(clf.coef_[0], clf.intercept_)
     cert = clf.certificate(X, y)
     assert cert.claims["run: final sums, sha256"] == hashlib.sha256(sums.astype("<f8").tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("aggressive", [False, True])
+def test_romma_is_replayed(aggressive):
+    """Rows at margin 1/2 make the aggressive rule start again; ties at margin 1 are no updates."""
+    X = np.array([[2.0, 0.0], [1.0, 0.5], [-1.0, 0.25], [2.0, 0.0], [3.0, -1.0], [1.0, 0.5], [-0.5, -2.0]])
+    y = np.array(["b", "b", "a", "b", "b", "b", "a"])
+    clf = ROMMA(aggressive=aggressive, fit_intercept=False, shuffle=False, max_iter=5, log=True).fit(X, y)
+    cert = clf.certificate(X, y)
+    assert aggressive == bool((clf.log_.keeps[1:] == 0).any())
+    assert cert.claims["run: mistakes"] == clf.mistakes_ <= cert.number("mistakes at most", "run")
+    assert verify(cert, X, y)
+    assert forger.untrue(json.loads(cert.text()), X, y) == []
 
 
 def _first(facts):

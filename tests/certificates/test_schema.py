@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linsep.certificates import checker, mixed_checker, schema, theorems
+from linsep.certificates import checker, mixed_checker, replay, schema, theorems
 from linsep.certificates.schema import FormError, MistakeBound, ProblemKey, check_form
 
 biases = st.floats(0, 1e308, allow_subnormal=True)
@@ -56,7 +56,8 @@ def test_every_theorem_has_a_form_a_checker_and_words():
     for name, theorem in theorems.THEOREMS.items():
         parameters = {field for field in theorem.__dataclass_fields__ if field not in ("name", "unit_steps")}
         assert parameters <= set(schema.THEOREMS[name])
-        assert ("steps" in schema.THEOREMS[name]) == (not theorem.unit_steps)
+        assert ("steps" in schema.THEOREMS[name]) == (name == "passive_aggressive")
+        assert theorem.unit_steps == (name not in replay.STEPPED)
         assert all(callable(getattr(kind, name)) for kind in (checker.SignedProblem, mixed_checker.MixedProblem))
 
 

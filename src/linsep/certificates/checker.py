@@ -19,14 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from .replay import ROUNDING, Image, Replay, Replayed
+from .replay import ROUNDING, STEPPED, Image, Replay, Replayed
 from .schema import VERSION, FormError, bits_of, check_form, integers, size_of_mixes
 
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
 LARGEST_EXPONENT, MOST_WORK = 1e6, 1 << 37
 """Exponentials of larger numbers would be too long to compute, and more operations would take hours."""
-BLOCK_ENTRIES, WIDE, HALF, THEOREMS = 1 << 20, 4096, Fraction(1, 2), ("perceptron", "passive_aggressive", "winnow")
+BLOCK_ENTRIES, WIDE, HALF, THEOREMS = (
+    1 << 20,
+    4096,
+    Fraction(1, 2),
+    (
+        "perceptron",
+        "passive_aggressive",
+        "romma",
+        "winnow",
+    ),
+)
 UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
 NOT_IN_TIME = "not in time"
 """The status of a claim that was not checked within the time limit."""
@@ -414,6 +424,23 @@ class SignedProblem:
         out, what = {"mistakes": k, "losses² at most": stated(Fraction(total), UP)}, k if run["first"] else total
         return out | {"bound at most": stated(Fraction(bound), UP), "within the bound": what <= bound}
 
+    def romma(self, run: Facts) -> Facts:
+        """Return both lemmas of Li and Long 2002 at every update: k / R² <= ||w||² <= ||u||²."""
+        events = self.replay(run).events
+        updates, k = [event for event in events if event.listed], sum(event.score <= 0 for event in events)
+        begun = [n for n, event in enumerate(updates) if event.norm2 == event.step * event.after]
+        total = sum(event.step for event in updates[begun[-1] :])
+        out: Facts = {"mistakes": k, "margin at most": stated(power(updates[-1].norm2, UP) * self.unit / total, UP)}
+        if not (m2 := self.margin2(run["witness"], "l2")):
+            return out
+        lengths: list[Fraction] = [Fraction(event.norm2, event.after**2) / self.unit**2 for event in updates]
+        made = np.cumsum([event.score <= 0 for event in updates]).tolist()
+        ratios: list[Fraction] = [q * self.radius2 / j for q, j in zip(lengths, made, strict=True)]
+        bound, first, second = self.radius2 / m2, min(ratios), max(lengths) * m2
+        out |= {"lemma 1, ratio at least": stated(first, DOWN), "lemma 2, ratio at most": stated(second, UP)}
+        within = k * min(first, Fraction(1)) <= bound * max(second, Fraction(1))
+        return out | {"mistakes at most": stated(bound, UP), "mistakes within the bound": within}
+
     def winnow(self, run: Facts) -> Facts:
         """Return by how much each mistake lowers KL(u || w), and L, by which it must."""
         k, X, eta, start = run["witness"], Fraction(self.entry), Fraction(run["rate"]), self.weights[run["norm"]]
@@ -444,7 +471,7 @@ class SignedProblem:
         out["no other round was an update"] = True if not missed else f"but {missed} whose scores are next to 0"
         out |= {"classes compete from their first row on": True} if "arrive" in run else {}
         out["order, sha256"] = found.order
-        return out | ({} if run["theorem"] == "passive_aggressive" else {"final sums, sha256": found.sums})
+        return out | ({} if run["theorem"] in STEPPED else {"final sums, sha256": found.sums})
 
 
 def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:

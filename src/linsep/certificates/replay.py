@@ -32,13 +32,15 @@ Digits = dict[int, Any]
 MOST_ROUNDS, MOST_PRODUCTS = 256, 1 << 18
 """Rounds in a block, and the entries of its rows."""
 FEWER_ROUNDS = 64
-"""Rounds in a block of passive-aggressive, whose steps are computed one after the other."""
+"""Rounds in a block of passive-aggressive or ROMMA, whose steps are computed one after the other."""
 BLOCKED = 64
 """Rows that shuffle="blocks" keeps together."""
 ROUNDING = 10**9
 """A score is next to 0 if it is less than the sum of its terms' sizes divided by this."""
 STEP_BITS = 80
-"""Steps of passive-aggressive are rounded to multiples of 2^-80 / R², or less."""
+"""Steps of passive-aggressive and ROMMA are rounded to multiples of 2^-80 / R², or less."""
+STEPPED = ("passive_aggressive", "romma")
+"""Theorems of rules whose steps are not all 1."""
 
 
 class Event(NamedTuple):
@@ -50,6 +52,8 @@ class Event(NamedTuple):
     """True for an update of the run."""
     score: int
     """Its score before the round."""
+    after: int
+    """Its score after the round, if no shards were mixed."""
     step: int
     """The factor of the row when it was added; 0 if it was not added."""
     norm2: int
@@ -166,23 +170,44 @@ class Replay:
         if run.get("arrive"):  # rows before a second class arrives have no rival, and are no mistakes
             self.first = np.unique(problem.rows.codes, return_index=True)[1]
             self.alone = int(np.sort(self.first)[1]) if len(self.first) > 1 else problem.rows.n
-        self.passive, self.small, self.one, self.soft, self.top = False, 0, 0, Fraction(), 0
-        if run["theorem"] == "passive_aggressive":
-            self.set_steps(run["C"], run["first"])
+        self.small, self.one, self.soft, self.top = 0, 0, Fraction(), 0
+        self.stepped, self.passive = run["theorem"] in STEPPED, run["theorem"] == "passive_aggressive"
+        self.last, self.fresh = 0, False
+        if self.stepped:
+            self.set_steps(run.get("C"), run.get("first", False))
 
     def set_steps(self, C: float | None, first: bool) -> None:
-        """Let steps be those of passive-aggressive, in units of 2^small: loss / ||x||², or less where C says so."""
+        """Let steps be in units of 2^small; passive-aggressive's are loss / ||x||², or less where C says so."""
         low, most = self.problem.low, math.frexp(self.problem.entry * math.sqrt(self.problem.features))[1]
-        self.passive, self.small = True, -STEP_BITS - 2 * most
+        self.small = -STEP_BITS - 2 * most
         self.one = 1 << -(2 * low + self.small)
         if C is not None and first:
             self.top = int(Fraction(C) / Fraction(2) ** self.small)
         elif C is not None:
             self.soft = Fraction(2) ** (-2 * low) / (2 * Fraction(C))
 
-    def step(self, loss: int, norm2: int) -> int:
-        """Return passive-aggressive's tau; the loss is in units of the scale."""
-        loss, part = max(loss, 0), self.scale * norm2
+    def bar(self) -> int:
+        """Return the score below which a round is an update; one of 0 is an update where the bar is 0."""
+        return self.scale * self.one if self.passive else self.last if self.run.get("aggressive") else 0
+
+    def due(self, score: int, row: int) -> bool:
+        """Return whether the rule makes an update at a score."""
+        bar = self.bar()
+        return bool(score < bar or score <= 0 == bar) and (not self.stepped or bool(self.norms[row] > 0))
+
+    def step(self, score: int, norm2: int, length2: int) -> int:
+        """Return the step of passive-aggressive or ROMMA; `length2` is ||v||², and `last` the last row's score.
+
+        ROMMA's w is v / last. Its first step is 1 / ||x||²; a later one is
+
+            ||v||² (last - score) / (||x||² ||v||² - score last).
+        """
+        if not self.passive and length2 and not self.fresh:
+            part = norm2 * length2 - score * self.last
+            if part <= 0:
+                raise ValueError("an update of ROMMA is parallel to its weights")
+            return (2 * length2 * (self.last - score) + part) // (2 * part)
+        loss, part = max(self.scale * self.one - (score if self.passive else 0), 0), self.scale * norm2
         step = round(loss / (part + self.scale * self.soft)) if self.soft else (2 * loss + part) // (2 * part)
         return min(step, self.top) if self.top else step
 
@@ -354,7 +379,7 @@ class Replay:
         listed = np.full(len(rows), -1)
         listed[places] = rivals
         chosen = np.ones(len(rows), bool)
-        if not self.passive:
+        if not self.stepped:
             chosen = self.undecided(self.block(rows), rows, places, rivals)
             chosen[places] = True
         rows, listed, checked = rows[chosen], listed[chosen], False
@@ -384,9 +409,9 @@ class Replay:
             products = self.products(parts, more)
             norms = self.whole({k: of[which, np.arange(len(which))] for k, of in products.items()}, len(which))
             found = self.scores(parts, count)
-            if self.passive:
+            if self.stepped:
                 inner = self.whole({k: of * earlier for k, of in products.items()}, earlier.shape)
-                scores, steps, done = self.passive_rounds(found[:, 0], rows, rivals, inner, norms, checked)
+                scores, steps, done = self.stepped_rounds(found[:, 0], rows, rivals, inner, norms, checked)
             else:
                 inner = self.whole({k: (of * earlier) @ signs for k, of in products.items()}, found.shape)
                 found = found + self.scale * inner
@@ -396,12 +421,14 @@ class Replay:
         last = int(np.searchsorted(which, done))
         steps, signs, norms = steps[:last], signs[:last], norms[:last]
         self.record(rows[:done], rivals[:done], scores, steps, norms)
+        if self.fresh:
+            self.v[:], self.near[:], self.fresh = 0.0, 0.0, False
         if last < len(which):
             added = self.block(rows[which[:last]])
             more = self.split(added)
         if last:
             self.add(added, more, self.scale * steps[:, None] * signs.astype(object))
-            if not self.passive:
+            if not self.stepped:
                 self.add_floats(added, signs)
             self.reach += 2 * float(self.norms[rows[which[:last]]].sum())
             if self.reach > 2 * self.reach_before:
@@ -426,18 +453,26 @@ class Replay:
         odd[0] &= not checked
         return scores, int(np.argmax(odd)) if odd.any() else len(rows)
 
-    def passive_rounds(
+    def stepped_rounds(
         self, found: Array, rows: Array, rivals: Array, inner: Array, norms: Array, checked: bool
     ) -> tuple[Array, Array, int]:
         """Return scores as `decided` does, with the steps, which follow from them one after the other."""
-        scores, steps, k = found.copy(), np.zeros(len(norms), object), 0
+        scores, steps, k, length2 = found.copy(), np.zeros(len(norms), object), 0, self.norm2
         for j, listed in enumerate((rivals >= 0).tolist()):
             scores[j] += self.scale * sum((inner[j, :k] * steps[:k]).tolist())
-            loss = self.scale * self.one - scores[j]
-            if (loss > 0 and self.norms[rows[j]] > 0) != listed and (j or not checked):
+            if self.due(scores[j], rows[j]) != listed and (j or not checked):
                 return scores, steps, j
             if listed:
-                steps[k], k = self.step(loss, norms[k]), k + 1
+                # Aggressive ROMMA forgets all rows before where the new one alone meets their constraint.
+                self.fresh = not self.passive and 0 < length2 * norms[k] <= scores[j] * self.last
+                if self.fresh and j:
+                    self.fresh = False
+                    return scores, steps, j
+                steps[k] = self.step(scores[j], norms[k], length2)
+                self.last = (0 if self.fresh else scores[j]) + steps[k] * norms[k]
+                if self.fresh:
+                    return scores, steps, 1
+                length2, k = length2 + steps[k] * (scores[j] + self.last), k + 1
         return scores, steps, len(rows)
 
     def refuse_unless_next_to_0(self, row: int, rival: int) -> None:
@@ -448,7 +483,7 @@ class Replay:
         columns = Z.indices if self.sparse else np.flatnonzero(Z[0])
         parts = self.split(Z).items()
         z = self.whole({k: of.data if self.sparse else of[0, columns] for k, of in parts}, len(columns))
-        v, one = self.fraction(self.v[columns]), self.scale * self.one
+        v, bar = self.fraction(self.v[columns]), self.bar()
         scores, sizes = (np.zeros(self.classes, object) + np.dot(of.T, x) for of, x in ((v, z), (abs(v), abs(z))))
         score, size = scores[0], sizes[0]
         if self.problem.pairs:
@@ -459,24 +494,25 @@ class Replay:
             if not others[best] or (higher & others).any():
                 raise ValueError("the rival of an update was not the best")
             score, size = scores[own] - scores[best], sizes[own] + sizes[best]
-        due = score < one and self.norms[row] > 0 if self.passive else score <= 0
-        if due != listed:
-            if abs(one - score) * ROUNDING >= size + one:
+        if self.due(score, row) != listed:
+            if abs(bar - score) * ROUNDING >= size + bar:
                 raise ValueError(f"row {row} was {'no update' if listed else 'an update'} of the rule")
             self.rounded, self.missed = self.rounded + 1, self.missed + (not listed)
 
     def record(self, rows: Array, rivals: Array, scores: Array, steps: Array, norms: Array) -> None:
         """Note the rounds that were played."""
-        pairs, k, one = self.problem.pairs, 0, self.scale * self.one
+        pairs, k, limit = self.problem.pairs, 0, self.scale * self.one if self.passive else 1
         for row, rival, score in zip(rows.tolist(), rivals.tolist(), scores.tolist(), strict=False):
             if rival >= 0:
                 signed = row * self.rivals + (rival - (rival > self.problem.rows.codes[row]) if pairs else 0)
-                self.norm2 += steps[k] * (2 * score + steps[k] * norms[k] * (1 + pairs))
-                self.events.append(Event(signed, True, score, steps[k], self.norm2))
+                before, own = (0, 0) if self.fresh else (self.norm2, score)
+                after = own + steps[k] * norms[k] * (1 + pairs)
+                self.norm2 = before + steps[k] * (own + after)
+                self.events.append(Event(signed, True, score, after, steps[k], self.norm2))
                 k += 1
-            elif self.image is not None or (self.passive and score < one):
-                self.events.append(Event(row, False, score, 0, self.norm2))
-            self.mistakes += score <= 0 if self.passive else rival >= 0
+            elif self.image is not None or (self.stepped and score < limit):
+                self.events.append(Event(row, False, score, score, 0, self.norm2))
+            self.mistakes += score <= 0 if self.stepped else rival >= 0
 
     def add_floats(self, Z: Any, signs: Array) -> None:
         """Add rows to the sums in float64, one after the other, as the training does."""
@@ -490,7 +526,7 @@ class Replay:
 
     def span(self, rows: Array, first: int, rounds: Array, rivals: Array) -> None:
         """Play consecutive rounds, the first of which has that number; `rounds` are those of all updates."""
-        most = min(FEWER_ROUNDS if self.passive else MOST_ROUNDS, MOST_PRODUCTS // (self.longest * self.digits))
+        most = min(FEWER_ROUNDS if self.stepped else MOST_ROUNDS, MOST_PRODUCTS // (self.longest * self.digits))
         start, done = 0, int(np.searchsorted(rounds, first))
         while start < len(rows):
             stop = min(start + max(most, 1), len(rows))
@@ -539,7 +575,7 @@ class Replay:
                 mixes.append([(len(self.events) - last, 1)])
             done = int(np.searchsorted(rounds, epoch * n + len(rows)))
             if last == len(self.events) or not any(event.listed for event in self.events[last:]):
-                if self.passive and not self.problem.beta and len(self.events) > last:
+                if self.stepped and not self.problem.beta and len(self.events) > last:
                     continue
                 break
         if done < len(rounds):

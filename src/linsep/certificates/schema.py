@@ -241,6 +241,10 @@ THEOREMS: dict[str, dict[str, Field]] = {
         "C": (lambda C: C is None or number(SMALLEST, LARGEST)(C), "has no C above 0"),
         "first": (of_type(bool), "is of no variant"),
     },
+    "romma": {
+        "witness": (is_text, "has no weights to be held against"),
+        "aggressive": (of_type(bool), "is of no variant"),
+    },
 }
 """The numbers of a run, by the theorem that it is held to."""
 STEPS = {"steps", "exponent"}
@@ -456,9 +460,10 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     require(witness in problem["w"], f"{name!r} has no weights to be held against")
     if run["theorem"] == "perceptron":
         require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")
-    elif run["theorem"] == "winnow":
+    elif run["theorem"] in ("romma", "winnow"):
         about = problem["positive"] is not None
-        require(about, f"{name!r} is of pairs, of which Winnow's theorem says nothing")
+        require(about, f"{name!r} is of pairs, of which its theorem says nothing")
+        require(run["theorem"] == "winnow" or "updates" in run, f"{name!r} lists its rows, and not its rounds")
     else:
         require(run["C"] is not None or not run["first"], f"{name!r} is of no variant")
 
@@ -503,6 +508,7 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
 
 def _check_shards(name: str, run: dict[str, Any], data: dict[str, Any]) -> None:
     """Check the shards of a run: how many the epochs had, and what a share is; denominators must stay short."""
+    require(run["theorem"] != "romma", f"{name!r} has shards, of which ROMMA's theorem says nothing")
     require(run.get("mixing") in ("uniform", "rows", "mistakes"), f"{name!r} has shares of no known kind")
     shards, often = whole(1, data["rows"]), whole(1, MOST_PASSES)
     listed = bool(run["shards"]) and list_of(

@@ -246,8 +246,45 @@ class PassiveAggressiveTheorem(Theorem):
         ]
 
 
+@dataclass(frozen=True)
+class RommaTheorem(Theorem):
+    """Bound of ROMMA, R² ||u||² for rows with z·u >= 1: k / R² <= ||w||² <= ||u||² after k mistakes (Li and Long)."""
+
+    name = "romma"
+    unit_steps = False
+    aggressive: bool
+    """If True, rows of a margin below 1 are updates, too."""
+
+    def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
+        """Choose the weights of the largest margin."""
+        if run.shards is not None:
+            return "not played again: the exact check knows ROMMA's theorem for one run, and not for mixed shards"
+        if "margin" not in found["w"]:
+            return "no guarantee: ROMMA has a bound only for rows that can be separated"
+        return asdict(self) | {"witness": "margin"}
+
+    def lines(self, cert: "Certificate", name: str) -> list[Line]:
+        """Show both lemmas and the bound."""
+        allowed, margin = (rounded(cert, name, claim) for claim in ("mistakes at most", "margin at most"))
+        first, second = (rounded(cert, name, f"lemma {of}") for of in ("1, ratio at least", "2, ratio at most"))
+        return [
+            Line("  allowed", allowed or NO_BOUND, "R² ||u||²" if allowed else "no separator is known"),
+            *(
+                [Line("first lemma", f"||w_k||² >= {first} k / R²", "after every mistake k; 1 would do")]
+                if first
+                else []
+            ),
+            *(
+                [Line("second lemma", f"||w_k||² <= {second} ||u||²", "after every update; 1 would do")]
+                if second
+                else []
+            ),
+            Line("margin", f"at most {margin}", "||v|| / sum of steps, the run as a dual point"),
+        ]
+
+
 THEOREMS: dict[str, type[Theorem]] = {
-    theorem.name: theorem for theorem in (PerceptronTheorem, WinnowTheorem, PassiveAggressiveTheorem)
+    theorem.name: theorem for theorem in (PerceptronTheorem, WinnowTheorem, PassiveAggressiveTheorem, RommaTheorem)
 }
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar, Unpack
 
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
@@ -53,10 +52,6 @@ class ROMMA(OnlineLearner):
     @property
     def _no_mixing(self) -> str:
         return AGGRESSIVE if self.aggressive else ""
-
-    def _theorem(self) -> tuple[None, list[str]]:
-        counted = f"{np.sum(self.mistakes_)} mistakes were counted, and are not checked"
-        return None, [f"where rows can be separated, ROMMA's theorem is the perceptron's, R² ||u||²; {counted}"]
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(AggressiveRomma() if self.aggressive else Romma(), readout=READOUTS[self.readout])

@@ -19,12 +19,19 @@ from linsep.certificates.certify import (
 )
 from linsep.certificates.reading import class_name, read_rows
 from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of
-from linsep.certificates.theorems import PassiveAggressiveTheorem, PerceptronTheorem, Run, Theorem, WinnowTheorem
+from linsep.certificates.theorems import (
+    PassiveAggressiveTheorem,
+    PerceptronTheorem,
+    RommaTheorem,
+    Run,
+    Theorem,
+    WinnowTheorem,
+)
 from linsep.certificates.witnesses import BracketCallback, write_run
 from linsep.engine.arrays import Array
-from linsep.engine.links import P_NORM, SINH, Additive, Imaged
+from linsep.engine.links import P_NORM, SINH, Additive, Imaged, Scaled
 from linsep.engine.runtime import threads
-from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
+from linsep.rules import AggressiveRomma, PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron, Romma
 from linsep.solvers.products import times_transposed
 from linsep.theory.exchangeability import TESTED, LabelOrder
 from linsep.training.retraining import trains_to_the_same_log
@@ -221,6 +228,8 @@ def theorem_of(state: TrainingState) -> Theorem | None:
         return WinnowTheorem("l1" if link.form == SINH else "simplex", rate=number)
     if type(rule) in (PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII) and not state.pair:
         return PassiveAggressiveTheorem(getattr(rule, "C", None), first=type(rule) is PassiveAggressiveI)
+    if type(rule) in (Romma, AggressiveRomma) and not state.pair:
+        return RommaTheorem(aggressive=type(rule) is AggressiveRomma)
     return None
 
 
@@ -235,6 +244,8 @@ def runs_of(
 
     def run(chosen: Array, places: Array, signs: Array, column: int = 0) -> Run:
         steps = None if record.amounts is None else record.amounts[chosen] * signs
+        if steps is not None and record.keeps is not None:  # a later update multiplies what is there
+            steps *= np.append(np.cumprod(record.keeps[chosen][:0:-1])[::-1], 1.0)
         passes = max(most, int(np.bincount(record.rows[chosen]).max(initial=0)))
         mixes = None if mixed is None else mixed.among(record.rounds[chosen], column)
         rivals = record.classes[chosen, 1] if pair and count > 2 and record.classes is not None else None
@@ -271,7 +282,8 @@ def refuse_other_rows(runs: dict[ProblemKey, Run], rows: LabelledRows, state: Tr
     largest = max(float(np.abs(rows.data.values).max(initial=0.0)), abs(rows.data.bias))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for c, mixture in _mixtures(runs, rows):
-            there = state.link.s[:, c if state.columns > 1 else 0]
+            column = c if state.columns > 1 else 0
+            there = state.link.s[:, column] * (state.link.scale[column] if isinstance(state.link, Scaled) else 1.0)
             slack = SAME * np.abs(mixture).sum() * largest + len(mixture) * np.finfo(np.float64).smallest_subnormal
             off = np.abs(times_transposed(rows.data, mixture[:, None])[:, 0] - there)
             same = same and not (off > slack).any()
