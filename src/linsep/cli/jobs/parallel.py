@@ -17,7 +17,7 @@ from linsep.distributed.predicting import tasks_of
 from linsep.distributed.shard import Task
 from linsep.distributed.sources import Files
 from linsep.distributed.work import Question
-from linsep.evaluation.scoring import Scoring, predictions
+from linsep.evaluation.scoring import Scoring, predictions, scoring_of
 from linsep.models.save_load import Saved
 
 
@@ -46,11 +46,11 @@ def predict_parts(saved: Saved, data: list[str], what: str, client: Any, options
 
 
 def evaluate_parts(
-    saved: Saved, data: list[str], client: Any, options: dict[str, Any]
+    saved: Saved, data: list[str], client: Any, options: dict[str, Any], threshold: float | None
 ) -> Iterator[tuple[PartScores, int]]:
     """Yield the scores of each part, and the number of parts."""
     with _open_parts(saved, data, client, options) as (engine, tasks, reading):
-        for found in engine.each(evaluate_part, tasks, Question(reading, saved.model)):
+        for found in engine.each(evaluate_part, tasks, Question(reading, saved.model, threshold=threshold)):
             yield found, len(tasks)
 
 
@@ -79,7 +79,7 @@ def predict_part(task: Task, question: Question) -> PartLines:
 
 def evaluate_part(task: Task, question: Question) -> PartScores:
     """Score the predictions for a part."""
-    scoring, once = Scoring(question.model.classes_), PartReader(task[0], question.reading)
+    scoring, once = scoring_of(question.model, question.threshold), PartReader(task[0], question.reading)
     for part in once:
         block = once.dataset([part], question.reading.form)
         if len(block):

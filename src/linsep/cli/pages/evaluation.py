@@ -20,7 +20,17 @@ from linsep.engine.arrays import Array
 from linsep.evaluation.scoring import Predictions, Scores
 from linsep.models.encode_estimators import is_calibrated, learner_of
 from linsep.plots.evaluation import MOST as MOST_CLASSES
-from linsep.plots.evaluation import calibration, comparison, confusion, margins, matrix_size, ranking_size
+from linsep.plots.evaluation import (
+    Mark,
+    calibration,
+    comparison,
+    confusion,
+    draw_precision_recall,
+    draw_roc,
+    margins,
+    matrix_size,
+    ranking_size,
+)
 from linsep.plots.report import Code, Column, Example, Examples, Fact, Facts, Picture, Report, Section, Table, Text
 from linsep.plots.weight_bars import MOST_BARS, weights
 from linsep.plots.weight_bars import figure_size as bars_size
@@ -146,7 +156,20 @@ class Evaluation:
         ]
         if scores.brier is not None and scores.calibration_error is not None:
             gap = percent(scores.calibration_error)
-            tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
+            tiles.append(
+                Fact(
+                    "Brier score",
+                    f"{scores.brier:.4f}",
+                    f"log-loss {scores.log_loss:.4f}; probabilities are off by {gap}",
+                )
+            )
+        if scores.roc_auc is not None and scores.average_precision is not None:
+            tiles.append(Fact("ROC AUC", f"{scores.roc_auc:.4f}", f"average precision {scores.average_precision:.4f}"))
+        if scores.threshold is not None:
+            at = scores.threshold
+            found = f"{at.of} of {scores.classes[1].label} {at.threshold:g} or more"
+            tiles.append(Fact("precision", _share(_number(at.precision)), found))
+            tiles.append(Fact("recall", _share(_number(at.recall)), found))
         title = f"{name_of(self.saved.model)} on {file_names(data)}"
         again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *options]))])
         answers = readout_name(self.saved.model)
@@ -159,7 +182,7 @@ class Evaluation:
         sections = [Section("Classes", [_of_classes(scores)])]
         if len(drawn.y):
             of = f" Of {scores.rows:,} rows, every {self.step}th is drawn." if self.step > 1 else ""
-            sections.append(Section("Predictions", self._pictures(drawn, of)))
+            sections.append(Section("Predictions", [*self._pictures(drawn, of), *_curves(scores)]))
         sections.append(Section("Most wrong about", [_worst(self.worst)]))
         features = features_of(self.saved)
         if features is not None:
@@ -180,6 +203,21 @@ class Evaluation:
             matrix = confusion(drawn.y, drawn.labels, labels=self.classes, ax=_axes(size[1], size[0]))
             pictures.insert(0, Picture(matrix, "The confusion matrix", f"Which class was taken for which.{of}"))
         return pictures
+
+
+def _curves(scores: Scores) -> list[Picture]:
+    """Return the ROC curve and the curve of precision and recall, of all rows, where both classes have rows."""
+    if scores.ranking is None or scores.roc_auc is None:
+        return []
+    name = scores.classes[1].label
+    at = scores.threshold
+    mark = at and Mark(f"{at.of} {at.threshold:g} or more", at.false_positives, at.true_positives)
+    return [
+        Picture(draw_roc(scores.ranking, name, mark=mark, ax=_axes(5.0)), "ROC curve",
+                "Of all rows: each point is a threshold."),
+        Picture(draw_precision_recall(scores.ranking, name, mark=mark, ax=_axes(5.0)), "Precision and recall",
+                "Of all rows: a lower threshold finds more, and is right less often."),
+    ]  # fmt: skip
 
 
 def scores_by_probabilities(found: Predictions, classes: Array) -> Array:
@@ -216,8 +254,12 @@ def _of_classes(scores: Scores) -> Table:
         "class", Column("rows", "right"), Column("predicted", "right"), Column("precision", bars=True, write=_share),
         Column("recall", bars=True, write=_share), Column("F1", bars=True, write=_share),
     ]  # fmt: skip
-    rows = [[None if isinstance(cell, float) and np.isnan(cell) else cell for cell in part] for part in scores.classes]
+    rows = [[_number(cell) if isinstance(cell, float) else cell for cell in part] for part in scores.classes]
     return Table(columns, rows)
+
+
+def _number(share: float) -> float | None:
+    return None if np.isnan(share) else share
 
 
 def _share(share: float | None) -> str:
