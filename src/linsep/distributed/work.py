@@ -140,7 +140,6 @@ class Question(NamedTuple):
     reading: Reading
     model: Any
     what: str = "labels"
-    threshold: float | None = None
 
 
 class Examples(NamedTuple):
@@ -230,7 +229,7 @@ def no_predictions(model: Any, what: str) -> Array:
 
 def evaluate(task: Task, question: Question) -> Scoring:
     """Score a model's predictions for the rows of a shard."""
-    scoring = scoring_of(question.model, question.threshold)
+    scoring = scoring_of(question.model)
     for block in task.shard.blocks(question.reading, ROWS):
         found = predictions(question.model, block.X)
         scoring.add(block.y, found.labels, found.scores, found.probabilities)

@@ -342,7 +342,7 @@ def _mark_of(ranking: Ranking, threshold: float | None) -> Mark | None:
     steps = ranking.steps
     found = int(np.count_nonzero(steps.scores >= threshold))
     counts = (int(steps.false[found - 1]), int(steps.true[found - 1])) if found else (0, 0)
-    return Mark(f"{threshold:g} or more", *counts)
+    return Mark(f"at least {threshold:g}", *counts)
 
 
 def draw_roc(ranking: Ranking, name: Any, *, mark: Mark | None = None, ax: Axes | None = None) -> Axes:

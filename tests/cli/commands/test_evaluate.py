@@ -160,7 +160,7 @@ def test_the_command_states_areas_and_the_threshold(folder, monkeypatch, learner
     assert (at["of"] == "probability") is with_probabilities
     assert at["precision"] == pytest.approx(precision_score(y, score >= 0.7))
     assert at["recall"] == pytest.approx(recall_score(y, score >= 0.7))
-    assert f"{at['of']} of spam 0.7 or more" in " ".join(
+    assert f"{at['of']} of class spam at least 0.7" in " ".join(
         run("mail.linsep", "test.txt", "--threshold", 0.7).stdout.split()
     )
     let_threads_work(monkeypatch)

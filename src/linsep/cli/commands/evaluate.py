@@ -246,7 +246,7 @@ def threshold_words(scores: "Scores") -> str:
     assert at is not None
     found, of = at.true_positives + at.false_positives, at.true_positives + at.false_negatives
     return (
-        f"{at.of} of {word(scores.classes[1].label)} {at.threshold:g} or more: {found:,} rows, precision "
+        f"{at.of} of class {word(scores.classes[1].label)} at least {at.threshold:g}: {found:,} rows, precision "
         f"{_decimals(at.precision)}, recall {_decimals(at.recall)} (of {of:,}), F1 {_decimals(at.f1)}"
     )
 
