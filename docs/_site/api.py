@@ -12,6 +12,7 @@ TOPICS = {
     + ["OnlineClassifier", "linsep.estimators.base.online.OnlineLearner"],
     "Learners that solve for all rows at once": [entry.name for entry in LEARNERS.values() if not entry.online]
     + ["LeastSquaresRegression"],
+    "Explanations": ["explain"],
     "Probabilities": ["CalibratedClassifier", "brier_score"],
     "Certificates": ["certify", "verify", "Certificate", "CertificateError"],
     "Data": [

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from linsep.estimators.winnow import BalancedWinnow as BalancedWinnow
     from linsep.estimators.winnow import Winnow as Winnow
     from linsep.models.archive import ModelError as ModelError
+    from linsep.models.contributions import explain as explain
     from linsep.models.merge import merge as merge
     from linsep.models.named_weights import export_csv as export_csv
     from linsep.models.named_weights import export_json as export_json
@@ -62,6 +63,7 @@ _HOMES = {entry.name: entry.home for entry in LEARNERS.values()} | {
     "brier_score": "linsep.theory.brier",
     "certify": "linsep.certificates.certify",
     "convert": "linsep.data.streaming",
+    "explain": "linsep.models.contributions",
     "export_csv": "linsep.models.named_weights",
     "export_json": "linsep.models.named_weights",
     "export_onnx": "linsep.models.onnx",

@@ -70,7 +70,7 @@ def same_scores(found, expected):
         one, other = getattr(found, name), getattr(expected, name)
         if sp.issparse(other):
             assert (one != other).nnz == 0
-        elif name in ("calibration", "brier", "calibration_error") and other is not None:
+        elif name in ("calibration", "brier", "calibration_error", "log_loss") and other is not None:
             np.testing.assert_allclose(np.ravel(one).astype(float), np.ravel(other).astype(float), rtol=1e-12)
         else:
             assert one == other

@@ -28,9 +28,10 @@ from sklearn.pipeline import make_pipeline
 import linsep
 from linsep import ModelError, load, save
 from linsep.cli.commands.inspect import describe, show
-from linsep.cli.jobs.models import names_of, strongest
+from linsep.cli.jobs.models import strongest
 from linsep.estimators.base.voter import Voter
 from linsep.models import archive
+from linsep.models.contributions import names_of
 from linsep.models.save_load import opened
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from tests.contracts.table import build, problem
@@ -397,7 +398,7 @@ def read_like(model):
 def inspect(path):
     """Do what `linsep inspect` does."""
     saved = opened(path)
-    name, parts = names_of(saved), strongest(saved.model, 3)
+    name, parts = names_of(saved.model, saved.form), strongest(saved.model, 3)
     named = [(part, [name(column) for column in part.columns.tolist()]) for part in parts]
     show(Console(file=io.StringIO()), describe(Path(path), saved), named, saved.about)
 

@@ -42,6 +42,8 @@ PICTURES = {
     "decision_boundary, principal": lambda ax: plots.decision_boundary(deep(), X4[TWO], LABELS, ax=ax),
     "margins": lambda ax: plots.margins(deep(), X4[TWO], LABELS, ax=ax),
     "mistakes": lambda ax: plots.mistakes(flat(), bound=40, ax=ax),
+    "precision_recall": lambda ax: plots.precision_recall(LABELS, np.linspace(0, 1, 100), threshold=0.6, ax=ax),
+    "roc": lambda ax: plots.roc(LABELS, np.linspace(0, 1, 100), threshold=0.6, ax=ax),
     "progress": lambda ax: plots.progress([1, 10, 100], [1, 0.5, 0.2], ax=ax),
     "weights": lambda ax: plots.weights(deep(), names=FEATURES, ax=ax),
     "ascent": lambda ax: plots.ascent([-2.8, -2.1, -1.96, -1.95], ax=ax),

@@ -12,7 +12,7 @@ from linsep.distributed.engine import Engine
 from linsep.distributed.shard import Task
 from linsep.distributed.sources import Source, source_of
 from linsep.engine.arrays import Array
-from linsep.evaluation.scoring import Scores, Scoring
+from linsep.evaluation.scoring import Scores, scoring_of
 from linsep.validation.errors import ParameterError
 
 WHAT = ("labels", "scores", "probabilities")
@@ -89,7 +89,7 @@ def evaluate(
     with _opened(model, source, y, client, n_jobs, options) as (opened, engine, tasks, reading):
         if not opened.labelled:
             raise TypeError("a Dask array has no labels in it: give them as y")
-        scoring = Scoring(model.classes_)
+        scoring = scoring_of(model)
         for part in engine.each(work.evaluate, tasks, work.Question(reading, model)):
             scoring.plus(part)
     return scoring.result()

@@ -16,7 +16,7 @@ from linsep.distributed.shard import LoadedRows, Task
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
 from linsep.estimators.base.bias import first_entries
-from linsep.evaluation.scoring import Scoring, predictions
+from linsep.evaluation.scoring import Scoring, predictions, scoring_of
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gain_of
@@ -229,7 +229,7 @@ def no_predictions(model: Any, what: str) -> Array:
 
 def evaluate(task: Task, question: Question) -> Scoring:
     """Score a model's predictions for the rows of a shard."""
-    scoring = Scoring(question.model.classes_)
+    scoring = scoring_of(question.model)
     for block in task.shard.blocks(question.reading, ROWS):
         found = predictions(question.model, block.X)
         scoring.add(block.y, found.labels, found.scores, found.probabilities)

@@ -3,6 +3,7 @@
 scikit-learn's metrics take all rows at once, and its confusion matrix is dense: neither adds up over blocks.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,8 +12,9 @@ import scipy.sparse as sp
 
 from linsep.engine.arrays import Array
 from linsep.models.encode_estimators import is_calibrated
+from linsep.theory.ranking import MOST_SCORES, Ranking
 from linsep.theory.risk import wilson
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.labels import kind_of, margins_of, predicted_labels
 
 BINS = 10
@@ -21,6 +23,10 @@ SHARES = (0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1)
 """The quantiles of margins that are reported."""
 MOST_MARGINS = 1 << 20
 """Margins that are kept; of more rows, every second, fourth, ... is."""
+MOST_RANKED = 100
+"""Classes up to which rows are ranked for each class: of more, that would take longer than predicting."""
+LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
+"""A smaller probability of the true class counts as this one in the log-loss, as in scikit-learn."""
 MOST_STRANGE = 1000
 """Labels that a model does not know: of more, something else is wrong."""
 
@@ -68,6 +74,45 @@ class Group(NamedTuple):
     observed: float
 
 
+class AtThreshold(NamedTuple):
+    """What a threshold finds of the second class: rows with that probability, or score, or a higher one.
+
+    Attributes
+    ----------
+    threshold : float
+    of : str
+        The number that is compared: "probability" or "score".
+    true_positives, false_positives, false_negatives, true_negatives : int
+        The counts of rows.
+    """
+
+    threshold: float
+    of: str
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+    true_negatives: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the rows found that are of the second class; NaN if none is found."""
+        return _ratio(self.true_positives, self.true_positives + self.false_positives)
+
+    @property
+    def recall(self) -> float:
+        """The share of the second class that is found; NaN if the class has no rows."""
+        return _ratio(self.true_positives, self.true_positives + self.false_negatives)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return _ratio(2 * self.true_positives, 2 * self.true_positives + self.false_positives + self.false_negatives)
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")
+
+
 @dataclass(frozen=True)
 class Scores:
     """Scores of the predictions for labelled rows.
@@ -92,6 +137,15 @@ class Scores:
         The mean distance, over all rows, of a group's mean probability from the observed share.
     margins : dict or None
         Quantiles of y * score, or of the score of the true class less the best rival's.
+    log_loss : float or None
+        The mean of -ln p for the probability p of the true class; a p below 2.2e-16 counts as that.
+    roc_auc, average_precision : float or None
+        Of the second of two classes. Of more, the mean over the classes that have rows, each against the rest; None
+        beyond 100 classes.
+    ranking : Ranking or None
+        The counts behind both, of two classes.
+    threshold : AtThreshold or None
+        What the threshold finds, if there is one.
     """
 
     rows: int
@@ -104,6 +158,11 @@ class Scores:
     calibration: list[Group] | None
     calibration_error: float | None
     margins: dict[float, float] | None
+    log_loss: float | None = None
+    roc_auc: float | None = None
+    average_precision: float | None = None
+    ranking: Ranking | None = None
+    threshold: AtThreshold | None = None
 
     @property
     def error(self) -> float:
@@ -134,6 +193,11 @@ class Scoring:
     ----------
     classes : array
         The labels that the model knows, as in `classes_`.
+    threshold : float, optional
+        Count what it finds of the second class: rows with that probability or a higher one, or that score if there are
+        no probabilities.
+    calibrated : bool, default=False
+        If True, rows are ranked by their probabilities; otherwise by their scores.
 
     Examples
     --------
@@ -142,8 +206,17 @@ class Scoring:
     (3, 1, [[1, 1], [0, 1]])
     """
 
-    def __init__(self, classes: Any) -> None:
+    def __init__(self, classes: Any, threshold: float | None = None, calibrated: bool = False) -> None:
         self.known = np.asarray(classes)
+        if threshold is not None and len(self.known) != 2:
+            raise ParameterError(
+                f"threshold={threshold:g} divides two classes, and the model has {len(self.known)}: remove threshold="
+            )
+        self.calibrated = calibrated
+        self.rankings: list[Ranking] = []
+        self.logs: float | None = None
+        self.threshold, self.threshold_of = threshold, "score"
+        self.found = np.zeros((2, 2), np.int64)
         self.strange: list[Any] = []
         self.counts: Any = sp.csr_array((len(self.known), len(self.known)), dtype=np.int64)
         self.unlabelled = 0
@@ -177,7 +250,27 @@ class Scoring:
             self.margins.add(margins_of(codes, np.asarray(scores)))
         if probabilities is not None:
             self._add_probabilities(codes, predicted, np.asarray(probabilities))
+        if 1 < len(self.known) <= MOST_RANKED and (scores is not None or probabilities is not None):
+            by_probability = scores is None or (self.calibrated and probabilities is not None)
+            self._rank(codes, np.asarray(probabilities if by_probability else scores))
+        if self.threshold is not None:
+            if probabilities is not None:
+                self.threshold_of = "probability"
+            given = np.asarray(scores) if probabilities is None else np.asarray(probabilities)[:, 1]
+            above = given >= self.threshold
+            self.found += np.bincount(2 * (codes == 1) + above, minlength=4).reshape(2, 2)
         return self
+
+    def _rank(self, codes: Array, by: Array) -> None:
+        """Count what ranks the rows of each class; of two classes, that of the second."""
+        classes = len(self.known)
+        if not self.rankings:
+            self.rankings = [Ranking(MOST_SCORES // k) for k in ([1] if classes == 2 else [classes] * classes)]
+        if classes == 2:
+            self.rankings[0].add(by if by.ndim == 1 else by[:, 1], codes == 1)
+            return
+        for k, ranking in enumerate(self.rankings):
+            ranking.add(by[:, k], codes == k)
 
     def plus(self, later: "Scoring") -> "Scoring":
         """Add the counts of later rows."""
@@ -191,8 +284,15 @@ class Scoring:
         self.unlabelled += later.unlabelled
         if later.squares is not None:
             self.squares = (self.squares or 0.0) + later.squares
+        if later.logs is not None:
+            self.logs = (self.logs or 0.0) + later.logs
+            self.threshold_of = later.threshold_of
         self.groups += later.groups
         self.margins.plus(later.margins)
+        if self.rankings and later.rankings:
+            self.rankings = [mine.plus(other) for mine, other in zip(self.rankings, later.rankings, strict=True)]
+        self.rankings = self.rankings or later.rankings
+        self.found += later.found
         return self
 
     def _count(self, rows: Array, codes: Array, predicted: Array) -> None:
@@ -220,6 +320,9 @@ class Scoring:
         classes = len(self.known)
         squares = np.square(p - (np.arange(classes) == codes[:, None])).sum(axis=1) + (codes >= classes)
         self.squares = (self.squares or 0.0) + float(squares.sum()) / (2 if classes == 2 else 1)
+        known = codes < classes
+        true = np.where(known, p[np.arange(len(p)), np.where(known, codes, 0)], 0.0)
+        self.logs = (self.logs or 0.0) - float(np.log(np.clip(true, LEAST_PROBABILITY, None)).sum())
         given = p[:, 1] if classes == 2 else p[np.arange(len(p)), predicted]
         observed = codes == (1 if classes == 2 else predicted)
         groups = np.minimum((given * BINS).astype(np.intp), BINS - 1)
@@ -245,7 +348,18 @@ class Scoring:
             rows, rows - int(right.sum()), self.unlabelled, classes, counts.copy(),
             float(f1[there].mean()) if there.any() else float("nan"),
             None if self.squares is None else self.squares / max(rows, 1), groups, gap, self.margins.quantiles(),
+            None if self.logs is None else self.logs / max(rows, 1),
+            _mean(ranking.roc_auc for ranking in self.rankings),
+            _mean(ranking.average_precision for ranking in self.rankings),
+            self.rankings[0] if len(self.rankings) == 1 else None, self._at_threshold(),
         )  # fmt: skip
+
+    def _at_threshold(self) -> AtThreshold | None:
+        if self.threshold is None:
+            return None
+        (true_negatives, false_positives), (false_negatives, true_positives) = self.found.tolist()
+        counts = (true_positives, false_positives, false_negatives, true_negatives)
+        return AtThreshold(self.threshold, self.threshold_of, *counts)
 
     def _groups(self) -> list[Group]:
         rows, given, observed = self.groups
@@ -302,6 +416,17 @@ class Margins:
         found = np.quantile(np.concatenate(self.kept), SHARES)
         found[[0, -1]] = self.low, self.high
         return dict(zip(SHARES, found.tolist(), strict=True))
+
+
+def scoring_of(model: Any, threshold: float | None = None) -> Scoring:
+    """Return a scoring for the predictions of a model."""
+    return Scoring(model.classes_, threshold, is_calibrated(model))
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None, if there are any."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def shown(labels: Any, most: int = 4) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linsep.plots.boundary import boundary_path
     from linsep.plots.decision_regions import decision_boundary
-    from linsep.plots.evaluation import Result, calibration, comparison, confusion, margins
+    from linsep.plots.evaluation import Result, calibration, comparison, confusion, margins, precision_recall, roc
     from linsep.plots.experiment_curves import noise, versus, votes
     from linsep.plots.run_curves import ascent, bounds, mistakes, potential, progress, squeeze
     from linsep.plots.weight_bars import weights
@@ -24,7 +24,9 @@ __all__ = [
     "mistakes",
     "noise",
     "potential",
+    "precision_recall",
     "progress",
+    "roc",
     "squeeze",
     "versus",
     "votes",
@@ -45,7 +47,9 @@ _HOMES = {
     "mistakes": "run_curves",
     "noise": "experiment_curves",
     "potential": "run_curves",
+    "precision_recall": "evaluation",
     "progress": "run_curves",
+    "roc": "evaluation",
     "squeeze": "run_curves",
     "versus": "experiment_curves",
     "votes": "experiment_curves",

@@ -1,4 +1,4 @@
-"""Pictures of how well a model predicts: confusion, calibration, margins, and learners compared."""
+"""Pictures of how well a model predicts: confusion, ROC, precision and recall, calibration, margins, a ranking."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,8 @@ from sklearn.utils.validation import column_or_1d
 
 from linsep.engine.arrays import Array
 from linsep.plots import style, ticks
-from linsep.plots.checks import codes_of, labels_of, same_length, score_rows
+from linsep.plots.checks import codes_of, finite, labels_of, same_length, score_rows
+from linsep.theory.ranking import Ranking
 from linsep.theory.risk import wilson
 from linsep.validation.labels import margins_of, refuse_another_type
 
@@ -269,6 +270,149 @@ def _draw_strip(ax: Axes, counts: Array) -> None:
     for k in np.flatnonzero(counts) if bins <= MOST_NUMBERS else ():
         ax.annotate(f"{counts[k]:,}", (middles[k], bottom + heights[k]), (0, 2), textcoords="offset points",
                     ha="center", fontsize=style.SMALL - 1.5, color=style.ink(), alpha=0.9)  # fmt: skip
+
+
+CURVE_POINTS = 400
+"""The most points of a curve: more can't be told apart."""
+
+
+def roc(y: Any, score: Any, *, labels: Any = None, threshold: float | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the ROC curve of two classes: the share of each class that is found, as the threshold falls.
+
+    The area under the curve is the share of pairs of rows, one of each class, in which the row of the second class has
+    the higher score; equal scores count half.
+
+    Parameters
+    ----------
+    y : array, (rows,)
+        The true labels.
+    score : array, (rows,)
+        Scores or probabilities of the second class, in sorted order.
+    labels : array, optional
+        The two classes in order, as in `classes_`; by default those that occur in y.
+    threshold : float, optional
+        A threshold to mark.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure.
+
+    Examples
+    --------
+    >>> roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).get_title(loc="left")
+    'ROC curve: area 0.750'
+    """
+    ranking, name = _ranking(y, score, labels)
+    return draw_roc(ranking, name, mark=_mark_of(ranking, threshold), ax=ax)
+
+
+def precision_recall(
+    y: Any, score: Any, *, labels: Any = None, threshold: float | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw precision against recall of the second of two classes, as the threshold falls.
+
+    The dashed line is the precision of random answers: the share of that class. Parameters are those of :func:`roc`.
+
+    Examples
+    --------
+    >>> precision_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).get_title(loc="left")
+    'Precision and recall: average precision 0.833'
+    """
+    ranking, name = _ranking(y, score, labels)
+    return draw_precision_recall(ranking, name, mark=_mark_of(ranking, threshold), ax=ax)
+
+
+def _ranking(y: Any, score: Any, labels: Any) -> tuple[Ranking, str]:
+    """Return the counted scores of rows, and the name of the second class."""
+    truth, numbers = labels_of("y", y), finite("score", score)
+    same_length(y=truth, score=numbers)
+    classes = _classes(truth, labels, 2)
+    return Ranking().add(numbers, codes_of(truth, classes) == 1), str(classes[1])
+
+
+class Mark(NamedTuple):
+    """A threshold on a curve: its name, and the negative and positive rows that it finds."""
+
+    text: str
+    false: int
+    true: int
+
+
+def _mark_of(ranking: Ranking, threshold: float | None) -> Mark | None:
+    if threshold is None:
+        return None
+    steps = ranking.steps
+    found = int(np.count_nonzero(steps.scores >= threshold))
+    counts = (int(steps.false[found - 1]), int(steps.true[found - 1])) if found else (0, 0)
+    return Mark(f"at least {threshold:g}", *counts)
+
+
+def draw_roc(ranking: Ranking, name: Any, *, mark: Mark | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the ROC curve of counted scores; `name` is the positive class."""
+    negative, positive = _both(ranking)
+    steps, area = ranking.steps, ranking.roc_auc
+    across, up = np.append(0, steps.false / negative), np.append(0, steps.true / positive)
+    ax = style.axes(ax, (5.6, 5.4))
+    ax.plot([0, 1], [0, 1], color=style.ink(), linewidth=1.2, linestyle="dashed", alpha=0.7, zorder=1)
+    shown = _some(across + up)
+    ax.plot(across[shown], up[shown], color=style.RIGHT, linewidth=1.8, zorder=2)
+    if mark is not None:
+        _draw_mark(ax, mark.text, mark.false / negative, mark.true / positive)
+    _shares(ax)
+    style.head(ax, f"ROC curve: area {area:.3f}", _of_rows(positive, negative, name))
+    style.name_axes(ax, "share of the other class above the threshold", f"share of {style.shorten(name, 24)} above it")
+    return ax
+
+
+def draw_precision_recall(ranking: Ranking, name: Any, *, mark: Mark | None = None, ax: Axes | None = None) -> Axes:
+    """Draw precision against recall of counted scores; `name` is the positive class."""
+    negative, positive = _both(ranking)
+    steps, mean = ranking.steps, ranking.average_precision
+    recall, precision = steps.true / positive, steps.true / (steps.true + steps.false)
+    ax = style.axes(ax, (5.6, 5.4))
+    chance = positive / (positive + negative)
+    ax.plot([0, 1], [chance, chance], color=style.ink(), linewidth=1.2, linestyle="dashed", alpha=0.7, zorder=1)
+    shown = _some(recall + np.cumsum(np.abs(np.diff(precision, prepend=precision[0]))))
+    ax.plot(recall[shown], precision[shown], color=style.RIGHT, linewidth=1.8, zorder=2)
+    if mark is not None and mark.true + mark.false:
+        _draw_mark(ax, mark.text, mark.true / positive, mark.true / (mark.true + mark.false))
+    _shares(ax)
+    style.head(ax, f"Precision and recall: average precision {mean:.3f}", _of_rows(positive, negative, name))
+    style.name_axes(ax, f"recall: share of {style.shorten(name, 24)} found", "precision: share of those found that are")
+    return ax
+
+
+def _both(ranking: Ranking) -> tuple[int, int]:
+    negative, positive = ranking.counts
+    if not negative or not positive:
+        raise ValueError("all rows are of one class: a curve needs rows of both")
+    return negative, positive
+
+
+def _some(along: Array) -> Array:
+    """Return the places of the points that are drawn, evenly spread over a length that grows."""
+    if len(along) <= CURVE_POINTS:
+        return np.arange(len(along))
+    places = np.searchsorted(along, np.linspace(along[0], along[-1], CURVE_POINTS))
+    return np.unique(np.append(places, [0, len(along) - 1]))
+
+
+def _draw_mark(ax: Axes, text: str, across: float, up: float) -> None:
+    ax.plot(across, up, "o", color=style.WRONG, markersize=8, markeredgecolor=style.paper(), zorder=3)
+    offset, side = ((-8, -14), "right") if across > 0.7 else ((8, -14), "left")
+    ax.annotate(text, (across, up), offset, textcoords="offset points", ha=side, fontsize=style.SMALL,
+                color=style.ink(), path_effects=style.halo())  # fmt: skip
+
+
+def _shares(ax: Axes) -> None:
+    """Let both axes show shares."""
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks(np.linspace(0, 1, 6))
+        axis.set_major_formatter(ticks.percent_format())
+    ax.set_aspect("equal")
+
+
+def _of_rows(positive: int, negative: int, name: Any) -> str:
+    return f"{positive:,} rows of {style.shorten(name, 24)}, {negative:,} of the other class; dashed: random answers."
 
 
 BARS = 40

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import brier_score_loss, confusion_matrix, precision_recall_fscore_support
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+    precision_recall_fscore_support,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+)
 from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
@@ -18,7 +27,7 @@ from linsep.evaluation.scoring import SHARES, Margins, Scoring, predictions
 from linsep.models.save_load import opened, save
 from linsep.transforms import Scale
 from linsep.validation.labels import margins_of
-from tests.cli.files import write_model, write_svmlight
+from tests.cli.files import let_threads_work, write_model, write_svmlight
 
 
 def run(*args):
@@ -67,6 +76,102 @@ def test_brier_score_and_calibration(classes):
         assert group.observed == pytest.approx(true[inside].mean())
     gaps = [group.rows * abs(group.mean_probability - group.observed) for group in scores.calibration]
     assert scores.calibration_error == pytest.approx(sum(gaps) / 500)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_areas_and_log_loss_are_scikit_learns(classes):
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet(np.ones(classes), 500)
+    p[:20] = np.eye(classes)[0]  # some are certain, and wrong
+    y = rng.integers(classes, size=500)
+    parts = np.array_split(np.arange(500), 7)
+    scorings = [Scoring(np.arange(classes)) for _ in parts]
+    for scoring, part in zip(scorings, parts, strict=True):
+        scoring.add(y[part], p[part].argmax(axis=1), probabilities=p[part])
+    for later in scorings[1:]:
+        scorings[0].plus(later)
+    scores = scorings[0].result()
+    assert scores.log_loss == pytest.approx(log_loss(y, p))
+    if classes == 2:
+        assert scores.roc_auc == pytest.approx(roc_auc_score(y, p[:, 1]))
+        assert scores.average_precision == pytest.approx(average_precision_score(y, p[:, 1]))
+    else:
+        assert scores.roc_auc == pytest.approx(roc_auc_score(y, p, multi_class="ovr"))
+        assert scores.average_precision == pytest.approx(average_precision_score(np.eye(classes)[y], p))
+        assert scores.ranking is None
+
+
+def test_a_class_without_rows_is_left_out_of_the_mean():
+    scores = np.array([[3.0, 1, 0], [0, 2, 0], [1, 2, 0]])
+    found = Scoring([0, 1, 2]).add([0, 1, 0], scores.argmax(axis=1), scores).result()
+    assert found.roc_auc == pytest.approx(
+        (roc_auc_score([1, 0, 1], [3, 0, 1]) + roc_auc_score([0, 1, 0], [1, 2, 2])) / 2
+    )
+
+
+def test_calibrated_probabilities_rank_the_rows():
+    scores, p, y = np.array([1.0, 2, 3, 4]), np.array([0.2, 0.2, 0.1, 0.9]), np.array([1, 0, 0, 1])
+    scoring = Scoring([0, 1], calibrated=True).add(y, y, scores, np.column_stack([1 - p, p]))
+    assert scoring.result().roc_auc == roc_auc_score(y, p) != roc_auc_score(y, scores)
+    scoring = Scoring([0, 1]).add(y, y, scores, np.column_stack([1 - p, p]))
+    assert scoring.result().roc_auc == roc_auc_score(y, scores)
+
+
+@pytest.mark.parametrize("of", ["probability", "score"])
+def test_a_threshold_counts_what_it_finds(of):
+    rng = np.random.default_rng(4)
+    y, score = rng.integers(2, size=300), np.round(rng.normal(size=300), 1)
+    p = None if of == "score" else np.column_stack([1 - np.round(rng.random(300), 1), np.round(rng.random(300), 1)])
+    given = score if p is None else p[:, 1]
+    scoring = Scoring([0, 1], threshold=0.4)
+    for part in np.array_split(np.arange(300), 4):
+        scoring.plus(Scoring([0, 1], threshold=0.4).add(y[part], y[part], score[part], None if p is None else p[part]))
+    at = scoring.result().threshold
+    assert (at.threshold, at.of) == (0.4, of)
+    assert at.precision == precision_score(y, given >= 0.4)
+    assert at.recall == recall_score(y, given >= 0.4)
+    assert sum(at[2:]) == 300
+    none = Scoring([0, 1], threshold=1e9).add(y, y, score).result().threshold
+    assert np.isnan(none.precision)
+    assert none.recall == 0
+
+
+def test_a_threshold_of_three_classes_is_refused(folder):
+    result = run("model.linsep", "test.svm", "--threshold", "0.5")
+    assert result.exit_code == 2
+    assert "--threshold divides two classes, and the model has 3: remove --threshold" in result.stderr
+    with pytest.raises(ValueError, match=r"threshold=0\.5 divides two classes, and the model has 3"):
+        Scoring([0, 1, 2], threshold=0.5)
+
+
+@pytest.mark.parametrize("learner", [linsep.LogisticRegression(random_state=0), linsep.Perceptron(random_state=0)])
+def test_the_command_states_areas_and_the_threshold(folder, monkeypatch, learner):
+    model = write_model(folder / "mail.linsep", "train.txt", learner, vocabulary=True)
+    data = linsep.read("test.txt", like=opened("mail.linsep"))
+    found = told("mail.linsep", "test.txt", "--threshold", "0.7")
+    score, y = model.decision_function(data.X), data.y == model.classes_[1]
+    assert found["roc_auc"] == pytest.approx(roc_auc_score(y, score))
+    assert found["average_precision"] == pytest.approx(average_precision_score(y, score))
+    with_probabilities = hasattr(model, "predict_proba")
+    if with_probabilities:
+        score = model.predict_proba(data.X)[:, 1]
+        assert found["log_loss"] == pytest.approx(log_loss(y, score))
+    at = found["threshold"]
+    assert (at["of"] == "probability") is with_probabilities
+    assert at["precision"] == pytest.approx(precision_score(y, score >= 0.7))
+    assert at["recall"] == pytest.approx(recall_score(y, score >= 0.7))
+    assert f"{at['of']} of class spam at least 0.7" in " ".join(
+        run("mail.linsep", "test.txt", "--threshold", 0.7).stdout.split()
+    )
+    let_threads_work(monkeypatch)
+    shared = told("mail.linsep", "test.txt", "--threshold", "0.7", "--workers", "2")
+    for name in ("rows", "error", "roc_auc", "average_precision", "threshold", "margins"):
+        assert shared[name] == found[name]
+    assert shared["log_loss"] == (pytest.approx(found["log_loss"]) if with_probabilities else None)
+    assert run("mail.linsep", "test.txt", "--threshold", "0.7", "--report", "page.html").exit_code == 0
+    page = (folder / "page.html").read_text()
+    assert "ROC curve" in page
+    assert "--threshold 0.7" in page
 
 
 def test_margins_are_quantiles_of_all_rows():

@@ -96,7 +96,7 @@ def test_calibrated_models_have_probabilities(how, learner):
     model = linsep.load("m.linsep")
     assert isinstance(model, linsep.CalibratedClassifier)
     X = linsep.read("train.svm", like=model).X
-    said = run("predict", "m.linsep", "train.svm", "--probabilities").stdout.splitlines()
+    said = run("predict", "m.linsep", "train.svm", "--probabilities", "--no-header").stdout.splitlines()
     assert bits(np.array([line.split("\t") for line in said], float)) == bits(model.predict_proba(X))
     labels = run("predict", "m.linsep", "train.svm").stdout.split()
     assert labels == [f"{label:g}" for label in model.predict(X)]

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.predicting import predict
+from linsep.cli.jobs.predicting import Output, predict
 from linsep.cli.jobs.training import fit_quietly
 from linsep.models.save_load import opened, save
 from linsep.transforms import Scale
@@ -100,13 +100,57 @@ def test_answers_are_the_librarys(kind):
 
 def test_probabilities():
     model = linsep.load("chances.linsep")
-    found = np.array([line.split("\t") for line in lines("chances.linsep", "test.svm", "--probabilities")], float)
+    first, *others = lines("chances.linsep", "test.svm", "--probabilities")
+    assert first == "0\t1\t2"
+    assert others == lines("chances.linsep", "test.svm", "--probabilities", "--no-header")
+    found = np.array([line.split("\t") for line in others], float)
     rows = linsep.read("test.svm", like=model)
     assert np.array_equal(found, model.predict_proba(rows.X))
     assert found.shape == (30, 3)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-14)
     assert "has no probabilities" in run("svm.linsep", "test.svm", "--proba", code=2).stderr
     assert "give one of them" in run("chances.linsep", "test.svm", "--proba", "--scores", code=2).stderr
+
+
+def test_a_header_names_the_columns():
+    assert lines("svm.linsep", "test.svm", "--scores", "--header")[0] == "0\t1\t2"
+    assert lines("txt.linsep", "test.txt", "--scores", "--header")[0] == "spam"
+    assert "add one of these" in run("svm.linsep", "test.svm", "--header", code=2).stderr
+
+
+def test_a_pipe_has_the_header_with_the_first_answer(folder):
+    rows = (folder / "test.svm").read_bytes().splitlines(keepends=True)
+    with started("chances.linsep", "-", "--proba") as process:
+        answer = ask(process, rows[0])
+        while answer.count(b"\n") < 2:
+            answer += process.stdout.readline()
+        assert answer.startswith(b"0\t1\t2\n")
+        assert ask(process, rows[1]).count(b"\t") == 2
+        process.stdin.close()
+
+
+@pytest.mark.parametrize("kind", WRITE)
+def test_explanations_are_the_librarys(kind, monkeypatch):
+    model = linsep.load(f"{kind}.linsep")
+    rows = linsep.read(f"test.{kind}", like=model)
+    found = lines(f"{kind}.linsep", f"test.{kind}", "--explain", "2")
+    for line, row in zip(found, linsep.explain(model, rows.X, n=2), strict=True):
+        label, *parts = line.split("\t")
+        assert label == str(row.label)
+        assert len(parts) == min(2, len(row.contributions))
+        for part, expected in zip(parts, row.contributions, strict=True):
+            amount, name = part.split(" ", 1)
+            assert amount == f"{expected.amount:+.6g}"
+            assert name == expected.name
+    let_threads_work(monkeypatch)
+    assert lines(f"{kind}.linsep", f"test.{kind}", "--explain", "2", "--workers", "2") == found
+    assert "give one of them" in run(f"{kind}.linsep", f"test.{kind}", "--explain", "2", "--scores", code=2).stderr
+
+
+def test_a_kernel_is_not_explained(folder):
+    kernel = linsep.KernelPerceptron(random_state=0)
+    write_model(folder / "kernel.linsep", "train.svm", kernel)
+    assert "KernelPerceptron has weights of rows" in run("kernel.linsep", "test.svm", "--explain", "2", code=2).stderr
 
 
 BROKEN = {
@@ -195,7 +239,9 @@ def test_a_pipeline(folder):
     save(model, "m.linsep", data=data)
     rows = linsep.read("test.svm", like=data)
     assert lines("m.linsep", "test.svm") == [str(label) for label in model.predict(rows.X)]
-    found = [[float(word) for word in line.split("\t")] for line in lines("m.linsep", "test.svm", "--proba")]
+    found = [
+        [float(word) for word in line.split("\t")] for line in lines("m.linsep", "test.svm", "--proba", "--no-header")
+    ]
     assert np.array_equal(found, model.predict_proba(rows.X))
 
 
@@ -378,7 +424,7 @@ def test_named_pipes_are_answered_as_they_come(folder):
     os.mkfifo("out.pipe")
     saved = opened("svm.linsep")
     options = {"on_error": "skip"}
-    work = threading.Thread(target=predict, args=(saved, ["in.pipe"], "labels", Path("out.pipe"), options))
+    work = threading.Thread(target=predict, args=(saved, ["in.pipe"], Output(), Path("out.pipe"), options))
     work.start()
     with open("in.pipe", "wb", buffering=0) as questions, open("out.pipe", "rb", buffering=0) as answers:
         for text, count in ((b"0 1:1\n", 1), (b"\n0 2:", 1), (b"1\n0 ", 1), (b"x\n", 1), (b"0 3:1", 0)):

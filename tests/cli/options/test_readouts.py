@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.models import strongest, weights_view
+from linsep.cli.jobs.models import strongest
 from linsep.cli.options.readouts import READOUTS, as_options
 from linsep.estimators.base import voter
+from linsep.models.contributions import weights_view
 from linsep.models.save_load import opened
 from linsep.transforms import Scale
 from tests.cli.files import write_model, write_svmlight, write_table
@@ -171,7 +172,7 @@ def test_probabilities_keep_the_readout_that_they_were_made_for():
     command(
         "fit", "train.csv", "--label", "income", "-o", "c.linsep", "-l", "voted-perceptron", "--calibrate", "sigmoid"
     )
-    assert command("predict", "c.linsep", "test.csv", "--proba").stdout.count("\n") == 40
+    assert command("predict", "c.linsep", "test.csv", "--proba").stdout.count("\n") == 1 + 40
     assert "the probabilities are those of its vote" in refused("predict", "c.linsep", "test.csv", "--readout", "last")
 
 

@@ -109,11 +109,11 @@ def _write(saved: "Saved", target: Path) -> None:
         except TypeError as error:
             raise UsageError(f"{target}: {error}") from error
         return
-    from linsep.cli.jobs.models import names_of
+    from linsep.models.contributions import names_of
     from linsep.models.named_weights import export_csv, export_json
 
     export = export_csv if target.suffix == ".csv" else export_json
     try:
-        export(saved.model, target, names_of(saved))
+        export(saved.model, target, names_of(saved.model, saved.form))
     except TypeError as error:
         raise UsageError(f"{target}: {error}") from error

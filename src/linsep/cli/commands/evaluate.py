@@ -2,7 +2,7 @@
 
 from math import floor, log10
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -48,14 +48,26 @@ class LeftOut(NamedTuple):
 
 
 def run(
-    ctx: typer.Context, model: Model, data: Sources, readout: Readout = None, normalize: Normalize = None,
+    ctx: typer.Context,
+    model: Model,
+    data: Sources,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T",
+            help="Of two classes: the precision and recall of the rows whose probability of the second class is T or "
+            "more; of a model without probabilities, of the rows whose score is.",
+        ),
+    ] = None,
+    readout: Readout = None, normalize: Normalize = None,
     workers: Workers = None, scheduler: Scheduler = None, json: Json = False, brief: Brief = False,
     quiet: Quiet = False, report: Report = None,
 ) -> None:  # fmt: skip
     """Measure the error of a model on rows with labels.
 
-    Error, precision and recall of each class, the confusion matrix, the distribution of margins; Brier score and
-    calibration where the model gives probabilities. Data are read in blocks, and so may be larger than memory.
+    Error, precision and recall of each class, ROC AUC, average precision, the confusion matrix, the distribution of
+    margins; log-loss, Brier score and calibration where the model gives probabilities. Data are read in blocks, and so
+    may be larger than memory.
     """
     show_as = show_of(json, brief, quiet)
     pool, options = pool_of(workers, scheduler), reader_options(ctx)
@@ -73,17 +85,25 @@ def run(
     check_targets({"--report": report}, [model, *data], options.get("quarantine"))
     with interruptible(report, in_place=[options.get("quarantine")]):
         saved, began = with_readout(opened_classifier(model), readout, normalize), perf_counter()
+        if threshold is not None and len(saved.model.classes_) != 2:
+            raise UsageError(
+                f"--threshold divides two classes, and the model has {len(saved.model.classes_)}: remove --threshold"
+            )
         gathered = _gathering(saved) if report is not None else None
         scores, rows = (
-            _scored(saved, data, options, gathered, show_as)
+            _scored(saved, data, options, gathered, show_as, threshold)
             if pool is None
-            else _shared(saved, data, options, pool, show_as)
+            else _shared(saved, data, options, pool, show_as, threshold)
         )
         if not scores.rows:
             raise InvalidDataError(f"{', '.join(data)}: there is no row with a label")
         took = perf_counter() - began
         if gathered is not None and report is not None:
-            gathered.write(report, str(model), data, scores, as_options(readout, normalize))
+            again = [
+                *as_options(readout, normalize),
+                *(["--threshold", f"{threshold:g}"] if threshold is not None else []),
+            ]
+            gathered.write(report, str(model), data, scores, again)
         if show_as is Show.JSON:
             print_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
         elif show_as is Show.BRIEF:
@@ -95,14 +115,14 @@ def run(
 
 
 def _scored(
-    saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show
+    saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show, threshold: float | None
 ) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, and what was left out; a report gathers them."""
     from linsep.cli.jobs.reading import rows_for
     from linsep.cli.terminal.progress import reading_bar
-    from linsep.evaluation.scoring import Scoring, predictions
+    from linsep.evaluation.scoring import predictions, scoring_of
 
-    scoring = Scoring(saved.model.classes_)
+    scoring = scoring_of(saved.model, threshold)
     with reading_bar("evaluating", show_as is not Show.NOTHING) as tell:
         rows = rows_for(saved, data, {"progress": tell, **options})
         for block in rows:
@@ -115,16 +135,16 @@ def _scored(
 
 
 def _shared(
-    saved: Any, data: list[str], options: dict[str, Any], pool: WorkerPool, show_as: Show
+    saved: Any, data: list[str], options: dict[str, Any], pool: WorkerPool, show_as: Show, threshold: float | None
 ) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, which others find and judge, and what was left out."""
     from linsep.cli.jobs.parallel import evaluate_parts
     from linsep.cli.terminal.progress import parts_bar
-    from linsep.evaluation.scoring import Scoring
+    from linsep.evaluation.scoring import scoring_of
 
-    scoring, left_out = Scoring(saved.model.classes_), LeftOut(0, 0)
+    scoring, left_out = scoring_of(saved.model, threshold), LeftOut(0, 0)
     with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, start_workers(pool) as client:
-        for found, of in evaluate_parts(saved, data, client, options):
+        for found, of in evaluate_parts(saved, data, client, options, threshold):
             scoring.plus(found.scoring)
             left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen)
             tell(of)
@@ -140,6 +160,7 @@ def _gathering(saved: Any) -> Any:
 
 def as_json(scores: "Scores") -> dict[str, Any]:
     """Return what was counted, for machines."""
+    at = scores.threshold
     return {
         "rows": scores.rows,
         "wrong": scores.wrong,
@@ -148,6 +169,12 @@ def as_json(scores: "Scores") -> dict[str, Any]:
         "accuracy": scores.accuracy,
         "macro_f1": scores.macro_f1,
         "unlabelled": scores.unlabelled,
+        "roc_auc": scores.roc_auc,
+        "average_precision": scores.average_precision,
+        "threshold": None
+        if at is None
+        else at._asdict() | {"precision": at.precision, "recall": at.recall, "f1": at.f1},
+        "log_loss": scores.log_loss,
         "brier": scores.brier,
         "calibration_error": scores.calibration_error,
         "calibration": None if scores.calibration is None else [group._asdict() for group in scores.calibration],
@@ -183,6 +210,9 @@ def show(
             f"{percent(high)} on rows like these (95 %)",
             "macro F1": f"{scores.macro_f1:.3f}",
             "answers": readout_name(saved.model),
+            "ROC AUC": _areas(scores),
+            "threshold": None if scores.threshold is None else threshold_words(scores),
+            "log-loss": None if scores.log_loss is None else f"{scores.log_loss:.4f}",
             "Brier": None if scores.brier is None else f"{scores.brier:.4f}",
             "calibration": None if scores.calibration_error is None else f"off by {percent(scores.calibration_error)}",
             "unlabelled": f"{scores.unlabelled:,} rows left out" if scores.unlabelled else None,
@@ -201,13 +231,37 @@ def show(
     _show_calibration(console, scores)
 
 
+def _areas(scores: "Scores") -> str | None:
+    """Return ROC AUC and average precision, and of which classes."""
+    if scores.roc_auc is None or scores.average_precision is None:
+        return None
+    two = scores.ranking is not None
+    of = f"of {word(scores.classes[1].label)}" if two else "means of each class against the rest"
+    return f"{scores.roc_auc:.4f}; average precision {scores.average_precision:.4f}, {of}"
+
+
+def threshold_words(scores: "Scores") -> str:
+    """Return what a threshold finds, in words."""
+    at = scores.threshold
+    assert at is not None
+    found, of = at.true_positives + at.false_positives, at.true_positives + at.false_negatives
+    return (
+        f"{at.of} of class {word(scores.classes[1].label)} at least {at.threshold:g}: {found:,} rows, precision "
+        f"{_decimals(at.precision)}, recall {_decimals(at.recall)} (of {of:,}), F1 {_decimals(at.f1)}"
+    )
+
+
+def _decimals(share: float) -> str:
+    return "–" if share != share else f"{share:.3f}"
+
+
 def _show_classes(console: "Console", scores: "Scores") -> None:
     from linsep.cli.terminal.output import note, table
 
     made = table("class", ">rows", ">predicted", ">precision", ">recall", ">F1")
     shown = scores.classes[:MOST_CLASSES]
     for part in shown:
-        shares = ("–" if share != share else f"{share:.3f}" for share in (part.precision, part.recall, part.f1))
+        shares = map(_decimals, (part.precision, part.recall, part.f1))
         made.add_row(_cut(part.label), f"{part.rows:,}", f"{part.predicted:,}", *shares)
     console.print(made)
     if len(shown) < len(scores.classes):

@@ -37,11 +37,12 @@ def run(
     json: Json = False,
 ) -> None:
     """Show a model, its strongest features and its training."""
-    from linsep.cli.jobs.models import names_of, opened_classifier, strongest
+    from linsep.cli.jobs.models import opened_classifier, strongest
     from linsep.cli.terminal.output import print_json, stdout
+    from linsep.models.contributions import names_of
 
     saved = opened_classifier(model)
-    facts, parts, name = describe(model, saved), strongest(saved.model, top, label), names_of(saved)
+    facts, parts, name = describe(model, saved), strongest(saved.model, top, label), names_of(saved.model, saved.form)
     named = [(part, [name(column) for column in part.columns.tolist()]) for part in parts]
     if json:
         listed = [
@@ -60,7 +61,8 @@ def describe(path: Path, saved: Any) -> dict[str, Any]:
     """Return what the model is."""
     import numpy as np
 
-    from linsep.cli.jobs.models import name_of, readout_name, shards_of, solver_facts, weights_view
+    from linsep.cli.jobs.models import name_of, readout_name, shards_of, solver_facts
+    from linsep.models.contributions import weights_view
     from linsep.models.encode_estimators import last_of, learner_of
 
     learner = learner_of(saved.model)

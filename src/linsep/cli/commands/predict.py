@@ -14,6 +14,7 @@ from linsep.cli.options.workers import Scheduler, Workers, pool_of, refuse_threa
 EXAMPLES = """
 linsep predict model.linsep test.svm -o labels.txt
 linsep predict model.linsep test.svm --scores
+linsep predict model.linsep test.svm --explain 3
 cat test.svm | linsep predict model.linsep -
 linsep predict model.linsep test.svm --workers 2
 """
@@ -37,8 +38,26 @@ def run(
         bool, typer.Option("--scores", help="Write scores instead of labels; of more than two classes, one for each.")
     ] = False,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", "--proba", help="Write probabilities, of learners that have them.")
+        bool,
+        typer.Option(
+            "--probabilities", "--proba",
+            help="Write a probability for each class, of learners that have them, after a line with the classes.",
+        ),
     ] = False,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1,
+            help="Write each label with the N features that add most to its score, above or below 0.",
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", show_default=False,
+            help="Write the classes of the columns as the first line. Default: with --probabilities.",
+        ),
+    ] = None,
     readout: Readout = None,
     normalize: Normalize = None,
     workers: Workers = None,
@@ -46,15 +65,20 @@ def run(
 ) -> None:  # fmt: skip
     """Write a label, scores or probabilities for each line.
 
-    Rows of a pipe are answered as they come, those of CSV too. The line of a blank line, or of a malformed one that is
-    skipped, is empty. Tables have a line for each row, and none for the names of the columns.
+    Fields are separated by tabs. Rows of a pipe are answered as they come, those of CSV too. The line of a blank line,
+    or of a malformed one that is skipped, is empty. Tables have a line for each row, and none for the names of the
+    columns.
     """
     pool, options = pool_of(workers, scheduler), reader_options(ctx)
     if pool is not None:
         refuse_unsplittable(pool.option, data or ["-"], options)
         refuse_threads(pool, options)
-    if scores and probabilities:
-        raise UsageError("--scores and --probabilities: give one of them")
+    kinds = {"--scores": scores, "--probabilities": probabilities, "--explain": explain is not None}
+    chosen = [option for option, given in kinds.items() if given]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)}: give one of them")
+    if header and not (scores or probabilities):
+        raise UsageError("--header names the columns of --scores and --probabilities: add one of these")
     target = None if str(out) == "-" else out
     check_targets({"-o": target}, [], options.get("quarantine"))
     if target is not None and target.exists() and model.exists() and target.samefile(model):
@@ -62,7 +86,7 @@ def run(
     check_targets({}, [model, *(data or [])], options.get("quarantine"))
 
     from linsep.cli.jobs.models import opened_classifier
-    from linsep.cli.jobs.predicting import predict
+    from linsep.cli.jobs.predicting import Output, predict
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
     live = target is None or (target.exists() and not target.is_file())
@@ -71,4 +95,5 @@ def run(
         in_place=[options.get("quarantine")],
         otherwise=lambda: "the lines so far are written" if live else None,
     ):
-        predict(with_readout(opened_classifier(model), readout, normalize), data or ["-"], what, out, options, pool)
+        output = Output(what, explain or 0, probabilities if header is None else header)
+        predict(with_readout(opened_classifier(model), readout, normalize), data or ["-"], output, out, options, pool)

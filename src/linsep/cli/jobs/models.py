@@ -1,8 +1,5 @@
 """A saved or trained model: its name, its facts beside the weights, and its strongest features."""
 
-from collections.abc import Callable
-from copy import copy
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +9,11 @@ from sklearn.base import RegressorMixin
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.engine.arrays import Array
-from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.estimators.base.voter import Voter
 from linsep.evaluation.scoring import shown
+from linsep.models.contributions import weights_view
 from linsep.models.encode_estimators import last_of, learner_of
 from linsep.models.save_load import Saved, opened
-from linsep.training.state import SparseState
 
 
 class Strongest(NamedTuple):
@@ -25,52 +22,6 @@ class Strongest(NamedTuple):
     label: Any
     columns: Array
     weights: Array
-
-
-def names_of(saved: Any) -> Callable[[int], str]:
-    """Return what names a column that the learner sees; columns without a name go by the number that files have."""
-    model, form = saved.model, saved.form
-    maps = [step for _, step in getattr(model, "steps", [])[:-1] if step != "passthrough"]
-    if maps:
-        given = getattr(form, "feature_names", None)
-        given = getattr(maps[0], "feature_names_in_", None) if given is None else given
-        name: Callable[[int], str] = "x{}".format if given is None else lambda column: str(given[column])
-        for step in maps:
-            name = partial(step._name, before=name)
-        return name
-    names = getattr(learner_of(model), "feature_names_in_", None)
-    names = getattr(form, "feature_names", None) if names is None else names
-    if names is not None:
-        return lambda column: str(names[column])
-    first = getattr(form, "first", 0)
-    return lambda column: str(column + first)
-
-
-def sparse_view(learner: Any) -> Any:
-    """Return the learner, or one that shares all with it but has a sparse `coef_`, where its weights are stored so."""
-    state = getattr(learner, "_state", None)
-    if not isinstance(state, SparseState) or state.on_request:
-        return learner
-    view: Any = object.__new__(type(learner))
-    view.__dict__.update(vars(learner))  # a copy would make all weights, the zeros too
-    view._state = state.sparsified()
-    return view
-
-
-def weights_view(learner: Any) -> Any:
-    """Return a learner whose weights say what a learner listens to, sparse where they are stored so, or None.
-
-    A vote has no weights of its own, and is described by the average of its hypotheses; a kernel's are not written out.
-    """
-    if not isinstance(learner, Voter):
-        return sparse_view(learner)
-    if learner._traits.weights_of_rows:
-        return None
-    if learner.readout in LINEAR:
-        return learner
-    view = copy(learner)
-    view.readout = "average"
-    return view
 
 
 def readout_name(model: Any) -> str | None:

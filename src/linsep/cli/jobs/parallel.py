@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from linsep.cli.jobs.predicting import lines_of, writer
+from linsep.cli.jobs.predicting import Output, lines_of, writer
 from linsep.cli.jobs.reading import reading_for
 from linsep.data.errors import DataError
 from linsep.data.parts import PartReader, Reading
@@ -16,9 +16,24 @@ from linsep.distributed.engine import Engine
 from linsep.distributed.predicting import tasks_of
 from linsep.distributed.shard import Task
 from linsep.distributed.sources import Files
-from linsep.distributed.work import Question
-from linsep.evaluation.scoring import Scoring, predictions
+from linsep.evaluation.scoring import Scoring, predictions, scoring_of
 from linsep.models.save_load import Saved
+
+
+class PredictQuestion(NamedTuple):
+    """What all parts share: how they are read, the model, and what is written for each row."""
+
+    reading: Reading
+    saved: Saved
+    output: Output
+
+
+class EvaluateQuestion(NamedTuple):
+    """What all parts share: how they are read, the model, and the threshold, if any."""
+
+    reading: Reading
+    model: Any
+    threshold: float | None
 
 
 class PartLines(NamedTuple):
@@ -36,21 +51,23 @@ class PartScores(NamedTuple):
     unseen: int
 
 
-def predict_parts(saved: Saved, data: list[str], what: str, client: Any, options: dict[str, Any]) -> Iterator[bytes]:
+def predict_parts(
+    saved: Saved, data: list[str], output: Output, client: Any, options: dict[str, Any]
+) -> Iterator[bytes]:
     """Yield the lines of predictions of each part; raise at a malformed row, if asked to, after those before it."""
     with _open_parts(saved, data, client, options) as (engine, tasks, reading):
-        for lines, error in engine.each(predict_part, tasks, Question(reading, saved.model, what)):
+        for lines, error in engine.each(predict_part, tasks, PredictQuestion(reading, saved, output)):
             yield lines
             if error is not None:
                 raise DataError(error.file, error.reason, error.line, error.column)
 
 
 def evaluate_parts(
-    saved: Saved, data: list[str], client: Any, options: dict[str, Any]
+    saved: Saved, data: list[str], client: Any, options: dict[str, Any], threshold: float | None
 ) -> Iterator[tuple[PartScores, int]]:
     """Yield the scores of each part, and the number of parts."""
     with _open_parts(saved, data, client, options) as (engine, tasks, reading):
-        for found in engine.each(evaluate_part, tasks, Question(reading, saved.model)):
+        for found in engine.each(evaluate_part, tasks, EvaluateQuestion(reading, saved.model, threshold)):
             yield found, len(tasks)
 
 
@@ -64,9 +81,9 @@ def _open_parts(
         yield engine, tasks_of(plan, engine), plan.reading
 
 
-def predict_part(task: Task, question: Question) -> PartLines:
+def predict_part(task: Task, question: PredictQuestion) -> PartLines:
     """Return the lines of a part's predictions."""
-    write, lines = writer(question.model, question.what), []
+    write, lines = writer(question.saved, question.output), []
     try:
         for part in PartReader(task[0], question.reading).aligned_parts():
             lines.append(lines_of(part, write))
@@ -77,9 +94,9 @@ def predict_part(task: Task, question: Question) -> PartLines:
     return PartLines(b"".join(lines), None)
 
 
-def evaluate_part(task: Task, question: Question) -> PartScores:
+def evaluate_part(task: Task, question: EvaluateQuestion) -> PartScores:
     """Score the predictions for a part."""
-    scoring, once = Scoring(question.model.classes_), PartReader(task[0], question.reading)
+    scoring, once = scoring_of(question.model, question.threshold), PartReader(task[0], question.reading)
     for part in once:
         block = once.dataset([part], question.reading.form)
         if len(block):

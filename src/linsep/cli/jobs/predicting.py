@@ -31,8 +31,18 @@ FROM_PIPES = ("svmlight", "vw", "text", "csv", "tsv")
 EMPTY = b"\n"
 
 
+class Output(NamedTuple):
+    """What is written for each row: "labels", "scores", "probabilities", or labels with so many features."""
+
+    what: str = "labels"
+    features: int = 0
+    header: bool = False
+    """If True, the first line has the labels of the columns."""
+
+
 def predict(
-    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], pool: WorkerPool | None = None
+    saved: Saved, data: list[str], output: Output, out: Path | None, options: dict[str, Any],
+    pool: WorkerPool | None = None,
 ) -> None:  # fmt: skip
     """Write the predictions for all rows."""
     if isinstance(saved.form, LabelledText):
@@ -40,47 +50,88 @@ def predict(
         if data == [STDIN]:  # plain lines look like no format, and a redirected file has no name that tells it
             options = {"format": saved.form.name, **options}
     if pool is not None:
-        _predict_with_workers(saved, data, what, out, options, pool)
+        _predict_with_workers(saved, data, output, out, options, pool)
         return
-    write = writer(saved.model, what)
+    write = writer(saved, output)
     pipe = pipe_input(data)
     with pipe or nullcontext():
         much = {"block_bytes": BLOCK_BYTES, **options}
         rows = rows_for(saved, data, much) if pipe is None else _live_rows(saved, pipe, options)
         _refuse_target(out, rows.reader.sources)
         with _output(out) as file:
-            for lines in _predicted_lines(rows, write):
+            for lines in _with_header(saved.model, output, _predicted_lines(rows, write)):
                 file.write(lines)
                 if pipe is not None:
                     file.flush()
 
 
 def _predict_with_workers(
-    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], pool: WorkerPool
+    saved: Saved, data: list[str], output: Output, out: Path | None, options: dict[str, Any], pool: WorkerPool
 ) -> None:  # fmt: skip
     """Write the predictions for all rows, made by workers."""
     from linsep.cli.jobs.parallel import predict_parts
 
-    writer(saved.model, what)  # so that a model without probabilities is an error before the work
+    writer(saved, output)  # so that a model without probabilities is an error before the work
     _refuse_target(out, sources_of(data))
     with start_workers(pool) as client, _output(out) as file:
-        for lines in predict_parts(saved, data, what, client, options):
+        for lines in _with_header(saved.model, output, predict_parts(saved, data, output, client, options)):
             file.write(lines)
 
 
-def writer(model: Any, what: str) -> Writer:
+def writer(saved: Saved, output: Output) -> Writer:
     """Return what turns rows into lines."""
-    if what == "probabilities":
+    model = saved.model
+    if output.features:
+        return _explaining(saved, output.features)
+    if output.what == "probabilities":
         if not hasattr(model, "predict_proba"):
             raise UsageError("the model has no probabilities: fit it with --calibrate sigmoid, or take its --scores")
         return lambda X: _numbers(model.predict_proba(X))
-    if what == "scores":
+    if output.what == "scores":
         return lambda X: _numbers(model.decision_function(X))
     words = np.array([_word(label) for label in model.classes_.tolist()], object)
     codes = np.arange(len(words))
     if is_calibrated(model):
         return lambda X: words[np.searchsorted(model.classes_, model.predict(X))].tolist()
     return lambda X: words[predicted_labels(model.decision_function(X), codes)].tolist()
+
+
+def _explaining(saved: Saved, features: int) -> Writer:
+    """Return what writes labels, each with the features that add most to its score, as `+1.5 name`."""
+    from linsep.models.contributions import explainer_of
+
+    explainer = explainer_of(saved)
+
+    def lines(X: Any) -> list[bytes]:
+        return [
+            b"\t".join([_field(row.label), *(_field(f"{part.amount:+.6g} {part.name}") for part in row.contributions)])
+            + b"\n"
+            for row in explainer.rows(X, features)
+        ]
+
+    return lines
+
+
+def _with_header(model: Any, output: Output, lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines, and before them the labels of the columns, if these are asked for."""
+    if not output.header:
+        yield from lines
+        return
+    labels = model.classes_.tolist()
+    columns = labels[1:] if output.what == "scores" and len(labels) == 2 else labels
+    header = b"\t".join(map(_field, columns)) + b"\n"
+    for part in lines:
+        yield header + part
+        header = b""
+
+
+def _field(value: Any) -> bytes:
+    r"""Return a label or a name as one of several fields of a line: tabs and ends of lines in it are escaped.
+
+    >>> _field("two\twords")
+    b'two\\twords'
+    """
+    return _word(value)[:-1].replace(b"\t", b"\\t")
 
 
 def _word(label: Any) -> bytes:

@@ -28,7 +28,7 @@ from linsep.engine.data_kinds import ColumnIndexError
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier
-from linsep.evaluation.scoring import Scores, Scoring, predictions
+from linsep.evaluation.scoring import Scores, predictions, scoring_of
 from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
@@ -279,7 +279,7 @@ def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | 
 
 def _score(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
     """Score the predictions for some rows; gather them for a report."""
-    scoring = Scoring(trained.learner.classes_)
+    scoring = scoring_of(trained.model)
     if task.report:
         from linsep.cli.pages.evaluation import Evaluation
 

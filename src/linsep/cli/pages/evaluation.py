@@ -12,15 +12,26 @@ from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
 from linsep.cli.jobs.comparing import Attempt, Contest
-from linsep.cli.jobs.models import name_of, names_of, readout_name, weights_view
+from linsep.cli.jobs.models import name_of, readout_name
 from linsep.cli.options.learners import parameter_words
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
 from linsep.evaluation.scoring import Predictions, Scores
+from linsep.models.contributions import Explainer, names_of, weights_view
 from linsep.models.encode_estimators import is_calibrated, learner_of
 from linsep.plots.evaluation import MOST as MOST_CLASSES
-from linsep.plots.evaluation import calibration, comparison, confusion, margins, matrix_size, ranking_size
+from linsep.plots.evaluation import (
+    Mark,
+    calibration,
+    comparison,
+    confusion,
+    draw_precision_recall,
+    draw_roc,
+    margins,
+    matrix_size,
+    ranking_size,
+)
 from linsep.plots.report import Code, Column, Example, Examples, Fact, Facts, Picture, Report, Section, Table, Text
 from linsep.plots.weight_bars import MOST_BARS, weights
 from linsep.plots.weight_bars import figure_size as bars_size
@@ -30,13 +41,18 @@ SAMPLE = 20_000
 """Rows that pictures are drawn of; of more, every second, fourth, ... is."""
 WORST = 10
 """Rows that a page shows of those that the model is most wrong about."""
+OF_CONTRIBUTIONS = (
+    "Each feature is shown with its weight times its value, which it adds to the score of the predicted class: what is "
+    "above 0 speaks for the prediction, what is below 0 against it."
+)
+OF_ENTRIES = "Each row is shown with its largest entries: the model's weights are not those of features."
 OF_WEIGHTS = "Weights times features add up to a score."
 MOST_ENTRIES = 40
 """Entries of such a row that are kept."""
 
 
 class Row(NamedTuple):
-    """A row that the model is wrong about: its margin, its number, labels, and entries by name."""
+    """A row that the model is wrong about: its margin, its number, labels, and what its features add, by name."""
 
     margin: float
     number: int
@@ -78,16 +94,16 @@ class Evaluation:
 
     def __init__(self, saved: Any, places: Array | None = None) -> None:
         self.saved, self.classes, self.places = saved, saved.model.classes_, places
-        self.name = names_of(saved)
+        self.name = names_of(saved.model, saved.form)
         self.seen, self.step = 0, 1
         self.drawn: list[Drawn] = []
         self.worst: list[Row] = []
 
     @cached_property
-    def coef(self) -> Any:
-        """The weights of the learner, put together once; None where they are not written out."""
+    def explainer(self) -> Explainer | None:
+        """Explains rows by the learner's weights; of a vote by those of the average; None if there are none."""
         learner = weights_view(learner_of(self.saved.model))
-        return None if learner is None else learner.coef_
+        return None if learner is None else Explainer(learner, self.name)
 
     def add(self, block: Dataset, found: Predictions) -> None:
         """Take a block and the answers to it; rows whose label the model does not know are left out."""
@@ -114,21 +130,18 @@ class Evaluation:
             row = Row(float(found[k]), place, block.y[at], labels[at], entries)
             self.worst = sorted([*self.worst, row], key=lambda row: (row.margin, row.number))[:WORST]
 
-    def _entries(self, X: Any, answer: Any) -> dict[str, float]:
-        """Return the entries of a row that speak most for the answer, by name; of a pipeline, what its learner sees.
+    def _entries(self, X: Any, label: Any) -> dict[str, float]:
+        """Return what the features of a row add to the score of a class, by name; of a pipeline, what its learner sees.
 
         Of weights that are not written out, the largest entries.
         """
         model = self.saved.model
         X = model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X
+        if self.explainer is not None:
+            [found] = self.explainer.rows(X, MOST_ENTRIES, np.array([label]))
+            return {part.name: part.amount for part in found.contributions}
         columns, values = (X.indices, X.data) if hasattr(X, "indices") else (np.arange(X.shape[1]), np.ravel(X))
-        coef, speaks = self.coef, np.abs(values)
-        if coef is not None:
-            code = int(np.searchsorted(self.classes, answer))
-            row, sign = (0, 1 if code else -1) if len(self.classes) == 2 else (code, 1)
-            own = coef[[row]][:, columns]
-            speaks = sign * values * np.ravel(own.toarray() if hasattr(own, "toarray") else own)
-        order = [k for k in np.argsort(-speaks, kind="stable")[:MOST_ENTRIES].tolist() if values[k] != 0]
+        order = [k for k in np.argsort(-np.abs(values), kind="stable")[:MOST_ENTRIES].tolist() if values[k] != 0]
         return {self.name(int(columns[k])): float(values[k]) for k in order}
 
     def all_drawn(self) -> Drawn:
@@ -146,7 +159,20 @@ class Evaluation:
         ]
         if scores.brier is not None and scores.calibration_error is not None:
             gap = percent(scores.calibration_error)
-            tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
+            tiles.append(
+                Fact(
+                    "Brier score",
+                    f"{scores.brier:.4f}",
+                    f"log-loss {scores.log_loss:.4f}; probabilities are off by {gap}",
+                )
+            )
+        if scores.roc_auc is not None and scores.average_precision is not None:
+            tiles.append(Fact("ROC AUC", f"{scores.roc_auc:.4f}", f"average precision {scores.average_precision:.4f}"))
+        if scores.threshold is not None:
+            at = scores.threshold
+            found = f"{at.of} of class {scores.classes[1].label} at least {at.threshold:g}"
+            tiles.append(Fact("precision", _share(_number(at.precision)), found))
+            tiles.append(Fact("recall", _share(_number(at.recall)), found))
         title = f"{name_of(self.saved.model)} on {file_names(data)}"
         again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *options]))])
         answers = readout_name(self.saved.model)
@@ -159,12 +185,18 @@ class Evaluation:
         sections = [Section("Classes", [_of_classes(scores)])]
         if len(drawn.y):
             of = f" Of {scores.rows:,} rows, every {self.step}th is drawn." if self.step > 1 else ""
-            sections.append(Section("Predictions", self._pictures(drawn, of)))
-        sections.append(Section("Most wrong about", [_worst(self.worst)]))
+            sections.append(Section("Predictions", [*self._pictures(drawn, of), *_curves(scores)]))
+        sections.append(Section("Most wrong about", self._worst()))
         features = features_of(self.saved)
         if features is not None:
             sections.append(Section("Strongest features", [features]))
         return sections
+
+    def _worst(self) -> list[Any]:
+        rows = self.worst
+        shown = [Example(row.entries, row.true, row.predicted, row.margin, f"row {row.number + 1:,}") for row in rows]
+        note = OF_CONTRIBUTIONS if self.explainer is not None else OF_ENTRIES
+        return [*([Text(note)] if rows else []), Examples(shown, otherwise="Every answer is right.")]
 
     def _pictures(self, drawn: Drawn, of: str) -> list[Picture]:
         histogram = margins(Scored(self.classes), drawn.scores, drawn.y, ax=_axes(4.0))
@@ -180,6 +212,21 @@ class Evaluation:
             matrix = confusion(drawn.y, drawn.labels, labels=self.classes, ax=_axes(size[1], size[0]))
             pictures.insert(0, Picture(matrix, "The confusion matrix", f"Which class was taken for which.{of}"))
         return pictures
+
+
+def _curves(scores: Scores) -> list[Picture]:
+    """Return the ROC curve and the curve of precision and recall, of all rows, where both classes have rows."""
+    if scores.ranking is None or scores.roc_auc is None:
+        return []
+    name = scores.classes[1].label
+    at = scores.threshold
+    mark = at and Mark(f"{at.of} at least {at.threshold:g}", at.false_positives, at.true_positives)
+    return [
+        Picture(draw_roc(scores.ranking, name, mark=mark, ax=_axes(5.0)), "ROC curve",
+                "Of all rows: each point is a threshold."),
+        Picture(draw_precision_recall(scores.ranking, name, mark=mark, ax=_axes(5.0)), "Precision and recall",
+                "Of all rows: a lower threshold finds more, and is right less often."),
+    ]  # fmt: skip
 
 
 def scores_by_probabilities(found: Predictions, classes: Array) -> Array:
@@ -216,17 +263,16 @@ def _of_classes(scores: Scores) -> Table:
         "class", Column("rows", "right"), Column("predicted", "right"), Column("precision", bars=True, write=_share),
         Column("recall", bars=True, write=_share), Column("F1", bars=True, write=_share),
     ]  # fmt: skip
-    rows = [[None if isinstance(cell, float) and np.isnan(cell) else cell for cell in part] for part in scores.classes]
+    rows = [[_number(cell) if isinstance(cell, float) else cell for cell in part] for part in scores.classes]
     return Table(columns, rows)
+
+
+def _number(share: float) -> float | None:
+    return None if np.isnan(share) else share
 
 
 def _share(share: float | None) -> str:
     return "–" if share is None else f"{share:.3f}"
-
-
-def _worst(rows: list[Row]) -> Examples:
-    shown = [Example(row.entries, row.true, row.predicted, row.margin, f"row {row.number + 1:,}") for row in rows]
-    return Examples(shown, otherwise="Every answer is right.")
 
 
 def features_of(saved: Any, top: int = 10) -> Picture | None:
@@ -234,7 +280,7 @@ def features_of(saved: Any, top: int = 10) -> Picture | None:
     learner = weights_view(learner_of(saved.model))
     if learner is None or not 1 < len(learner.classes_) <= MOST_BARS:
         return None
-    name = names_of(saved)
+    name = names_of(saved.model, saved.form)
 
     class Names:
         """Names that are made when asked for."""
