@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # The module of each public name. A name is imported when first used, so that a command's --help does not wait for the
-# compiler. Type checkers read the imports above; a learner that is missing there has the type Any.
+# compiler. Type checkers read the imports above, and not __getattr__: any other name is an error for them.
 _HOMES = {entry.name: entry.home for entry in LEARNERS.values()} | {
     "CalibratedClassifier": "linsep.estimators.calibration",
     "Certificate": "linsep.certificates.certificate",
@@ -78,10 +78,12 @@ _HOMES = {entry.name: entry.home for entry in LEARNERS.values()} | {
 __all__ = sorted(["LEARNERS", *_HOMES])
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'linsep' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'linsep' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

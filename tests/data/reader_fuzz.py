@@ -137,18 +137,26 @@ def svmlight_text(rng):
     return lines
 
 
-def vw_names(namespace, name):
-    """Return the hash of a name in a namespace, and how it is called."""
+def vw_names(namespace, name, word=None):
+    """Return the hash of a name in a namespace, with a word as its value or not, and how it is called."""
 
     def hashed(text, seed):
         return int(text) + seed if re.fullmatch(rb"[0-9]+", text) else murmurhash3_32(text, seed % 2**32, positive=True)
 
     seed = hashed(namespace, 0) % 2**32 if namespace else 0
     spelled = (namespace + b"^" if namespace else b"") + name
-    return hashed(name, seed), spelled.decode("utf-8", "surrogateescape")
+    number = hashed(name, seed) if name else seed
+    if word is not None:
+        number, spelled = murmurhash3_32(word, number % 2**32, positive=True), spelled + b":" + word
+    return number, spelled.decode("utf-8", "surrogateescape")
 
 
-def vw_row(line, dtype):
+def is_word(value):
+    """Return whether a value is a word: nothing that begins as a number does."""
+    return value and b":" not in value and not re.match(rb"(?i)[-+.0-9]|nan|inf", value)
+
+
+def vw_row(line, dtype, vocabulary):
     """Read `[label [importance [base]]] ['tag]|namespace[:scale] feature[:value] ...`: columns are hashed names."""
     if not line.strip(b" \t"):
         return None
@@ -178,19 +186,26 @@ def vw_row(line, dtype):
             if not namespace or len(namespace) > 255:
                 raise MalformedError(words[0])
             scale = nearest(number, np.float64) if colon else 1.0
+        unnamed = 0
         for word in words[1:]:
             name, colon, number = word.partition(b":")
             if not word:
                 continue
-            if colon and not name:
+            if colon and is_word(number):
+                entries.append((vw_names(namespace, name, number), 1.0))
+                continue
+            if not name and vocabulary:
                 raise MalformedError(word)
             value = nearest(number, dtype) * scale if colon else scale
             with np.errstate(over="ignore"):
                 value = float(dtype(value))
             if not math.isfinite(value):
                 raise MalformedError(word)
+            number, spelled = vw_names(namespace, name)
+            if not name:
+                number, unnamed = number + unnamed, unnamed + 1
             if value:
-                entries.append((vw_names(namespace, name), value))
+                entries.append(((number % 2**32 if not name else number, spelled), value))
     return numbers[0] if numbers else math.nan, entries
 
 
@@ -208,6 +223,8 @@ def vw_text(rng):
             for _ in range(rng.randint(0, 4)):
                 value = rng.choice([b"", b"", b":" + rng.choice(NUMBERS[:12] if few else NUMBERS)])
                 line += rng.choice([b" ", b" ", b"\t", b"  "]) + rng.choice(WORDS[:9]) + value
+                if rng.random() < 0.1:
+                    line += rng.choice([b" :2", b" :0.5", b":red", b" x:n", b" y:info", b" y:in", b" z:a:1", b" 7:yes"])
         lines.append(line)
     return lines
 
@@ -311,7 +328,7 @@ def check_vw(rng, folder):
     numbers = {}
 
     def row(line):
-        found = vw_row(line, options["dtype"])
+        found = vw_row(line, options["dtype"], vocabulary)
         if found is None:
             return None
         label, entries = found

@@ -126,11 +126,11 @@ def test_features_grow_where_a_source_is_read_only_once(block_bytes):
 
 
 def test_names_of_malformed_rows_do_not_count():
-    data = from_text("1 |a x\n1 |a new x:bad\n1 |a y\n", vocabulary=True, on_error="skip")
+    data = from_text("1 |a x\n1 |a new x:-bad\n1 |a y\n", vocabulary=True, on_error="skip")
     assert list(data.feature_names) == ["a^x", "a^y"]
     assert data.rejected == 1
-    with pytest.raises(DataError, match="line 2, column 12: 'bad' is not a finite number"):
-        from_text("1 |a x\n1 |a new x:bad\n")
+    with pytest.raises(DataError, match="line 2, column 12: '-bad' is neither a finite number nor a word"):
+        from_text("1 |a x\n1 |a new x:-bad\n")
     assert list(from_text("1 |a x:0 y\n", vocabulary=True).feature_names) == ["a^y"]
 
 
@@ -257,3 +257,38 @@ def test_any_names_in_any_blocks(written, size, n_jobs):
     data = from_text(text, vocabulary=True, block_bytes=size, n_jobs=n_jobs)
     assert rows_of(data) == rows
     assert list(data.feature_names) == list(dict.fromkeys(name for row in rows for name in row))
+
+
+NAMED = "ham 2 'one |a x\nspam |a y\n"
+
+
+def test_labels_may_be_words():
+    data = from_text(NAMED, named_labels=True)
+    assert data.y.tolist() == ["ham", "spam"]
+    assert data.weights.tolist() == [2, 1]
+    by_number = from_text("0 2 'one |a x\n1 |a y\n")
+    assert (data.X != by_number.X).nnz == 0
+    assert from_text("1 |a x\n2.5 |a x\n", named_labels=True).y.tolist() == ["1", "2.5"]
+    assert [block.y.tolist() for block in blocks_of(NAMED, named_labels=True, block_rows=1)] == [["ham"], ["spam"]]
+    assert linsep.read(io.BytesIO(b"spam |a z\n"), format="vw", like=data).y.tolist() == ["spam"]
+    with pytest.raises(DataError, match="'ham' is not a label: it is a number, or missing"):
+        from_text(NAMED)
+
+
+@pytest.mark.parametrize("line", ["|a x", "'tag |a x", "ham|a x", " 'tag|a x"])
+def test_a_row_without_a_word_as_label_is_malformed(line):
+    text = f"{NAMED}{line}\n"
+    with pytest.raises(DataError, match=r"line 3, column 1.*there is no label before the first"):
+        from_text(text, named_labels=True)
+    data = from_text(text, named_labels=True, on_error="skip")
+    assert (data.y.tolist(), data.rejected) == (["ham", "spam"], 1)
+
+
+def test_a_malformed_row_with_a_word_is_shown_as_written(tmp_path):
+    kept = tmp_path / "rejected.vw"
+    data = from_text(f"{NAMED}ham x |a x\n", named_labels=True, on_error="quarantine", quarantine=kept)
+    assert (len(data.y), kept.read_bytes()) == (2, b"ham x |a x\n")
+    with pytest.raises(DataError, match="'x' is not an importance"):
+        from_text(f"{NAMED}ham x |a x\n", named_labels=True)
+    with pytest.raises(DataError, match="is not a label"):
+        linsep.read(io.BytesIO(b"ham\xff |a x\n"), format="vw", named_labels=True)

@@ -67,3 +67,37 @@ def test_type_checkers_read_the_types_of_the_package(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'Revealed type is "linsep.estimators.perceptron.AveragedPerceptron"' in done.stdout
+
+
+@pytest.mark.slow
+def test_type_checkers_refuse_unknown_names_and_words(tmp_path):
+    pytest.importorskip("mypy")
+    wrong = {
+        "linsep.no_such_name": "has no attribute",
+        "linsep.plots.no_such_name": "has no attribute",
+        "linsep.theory.no_such_name": "has no attribute",
+        'linsep.PassiveAggressive(variant="PA-3")': "incompatible type",
+        'linsep.Perceptron(shuffle="twice")': "incompatible type",
+        'linsep.NaiveBayes("poisson")': "incompatible type",
+        'linsep.read("rows.csv", format="xls")': "incompatible type",
+        'linsep.stream("rows.csv", on_error="ignore")': "incompatible type",
+    }
+    (tmp_path / "use.py").write_text("\n".join(["import linsep, linsep.plots, linsep.theory", *wrong, ""]))
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(ROOT / ".mypy_cache"),
+        "use.py",
+    ]
+    environment = {"MYPYPATH": str(ROOT / "src")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    for number, (text, reason) in enumerate(wrong.items(), 2):
+        assert any(line.startswith(f"use.py:{number}: error:") and reason in line for line in lines), (
+            text,
+            done.stdout,
+        )
+    assert len(lines) == len(wrong) + 1

@@ -11,14 +11,17 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from linsep import LEARNERS, AveragedPerceptron, NaiveBayes, Perceptron
 from linsep.estimators.calibration import LONGEST_BLOCK, METHODS, RAMP, CalibratedClassifier, Recent, blocks
-from linsep.solvers.calibration import fit_isotonic, fit_platt
+from linsep.solvers.calibration import Temperature, fit_isotonic, fit_platt, fit_temperature
 from tests.contracts.table import bits, build, problem, quiet
 from tests.sklearn_checks import cases, name_of
 
@@ -420,3 +423,139 @@ def test_scores_that_are_known_up_to_a_number_for_each_row(method):
         CalibratedClassifier(NaiveBayes(), method=method, on="progressive"),
     ):
         assert model.fit(X[:800], y[:800]).score(X[800:], y[800:]) >= plain.score(X[800:], y[800:]) - 0.02
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("weigh", [False, True])
+def test_a_temperature_is_that_of_scikit_learn(classes, weigh):
+    X, y = problem(classes, n=300, noise=0.4)
+    weights = np.random.default_rng(1).integers(1, 4, len(y)).astype(float) if weigh else None
+    learner = quiet(AveragedPerceptron(random_state=0).fit, X, y)
+    mine = CalibratedClassifier(learner, method="temperature", on="prefit").fit(X, y, sample_weight=weights)
+    scores = learner.decision_function(X)
+    logits = scores if classes > 2 else np.column_stack([-scores, scores])
+
+    def loss(slope):
+        shares = slope * logits
+        losses = np.log(np.exp(shares - shares.max(axis=1, keepdims=True)).sum(axis=1)) + shares.max(axis=1)
+        return np.average(losses - shares[np.arange(len(y)), y], weights=weights)
+
+    (found,) = mine.calibration_
+    slope = found.slope if classes > 2 else found.slope / 2
+    assert all(loss(slope) <= loss(slope * factor) for factor in (0.99, 1.01))
+    assert mine.predict(X).tolist() == learner.predict(X).tolist()
+    theirs = CalibratedClassifierCV(FrozenEstimator(learner), method="temperature", ensemble=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the frozen learner takes no weights
+        theirs.fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
+
+
+def test_a_temperature_of_odd_scores():
+    nothing = Temperature(0.0)
+    assert fit_temperature(np.empty(0), []) == nothing
+    assert fit_temperature([[1.0, 1.0], [2.0, 2.0]], [0, 1]) == nothing
+    assert fit_temperature([[5.0, 1.0], [5.0, 1.0]], [1, 1]) == nothing  # the scores are wrong: no weight on them
+    huge = fit_temperature([[1e308, -1e308], [-1e308, 1e308], [1e308, -1e308]], [0, 1, 1])
+    np.testing.assert_allclose(huge.probabilities([[1e308, -1e308]]), [[2 / 3, 1 / 3]])
+    sure = fit_temperature([[1.0, 0.0], [0.0, 1.0]], [0, 1]).probabilities([[1.0, 0.0]])
+    assert sure[0, 0] > 0.999
+    assert np.isfinite(sure).all()
+    late = fit_temperature([[1.0, 0.0, np.nan], [0.0, 1.0, 0.5], [0.5, 0.0, 1.0]], [0, 1, 1])
+    assert late == fit_temperature([[0.0, 1.0, 0.5], [0.5, 0.0, 1.0]], [1, 1])
+
+
+@pytest.mark.parametrize("method", [*METHODS, "temperature"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_learners_with_probabilities_alone(method, classes):
+    X, y = problem(classes, n=400, noise=0.3)
+    forest = RandomForestClassifier(30, random_state=0)
+    model = CalibratedClassifier(forest, method=method, cv=3).fit(X, y)
+    chances = model.predict_proba(X)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert np.isfinite(model.decision_function(X)).all()
+    held = np.empty((len(y), classes))
+    for train, test in StratifiedKFold(3).split(y, y):
+        held[test] = clone(forest).fit(X[train], y[train]).predict_proba(X[test])
+    odds = np.clip(held, 2.0**-52, 1 - 2.0**-52)
+    odds = np.log(odds) - np.log1p(-odds)
+    if method == "temperature":
+        expected = fit_temperature(odds if classes > 2 else odds[:, 1], y)
+    else:
+        code = 1 if classes == 2 else 0
+        expected = METHODS[method](odds[:, code], y == code)
+    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(model.calibration_[0][:2], expected[:2], strict=True))
+
+
+@every_method
+def test_folds_may_be_a_splitter_or_a_list(method):
+    X, y, _ = noisy(200)
+    folds = KFold(4, shuffle=True, random_state=1)
+    by_splitter = CalibratedClassifier(LinearSVC(random_state=0), method=method, cv=folds).fit(X, y)
+    by_list = CalibratedClassifier(LinearSVC(random_state=0), method=method, cv=list(folds.split(X))).fit(X, y)
+    other = CalibratedClassifierCV(LinearSVC(random_state=0), method=method, ensemble=False, cv=folds).fit(X, y)
+    assert bits(by_splitter.predict_proba(X)) == bits(by_list.predict_proba(X))
+    np.testing.assert_allclose(by_splitter.predict_proba(X), other.predict_proba(X), atol=1e-5)
+    some = ShuffleSplit(3, test_size=0.2, random_state=0)
+    model = CalibratedClassifier(LinearSVC(random_state=0), method=method, cv=some).fit(X, y)
+    rows = np.sort(np.concatenate([held for _, held in some.split(X)]))
+    assert model._recent.codes.tolist() == y[rows].tolist()
+    order = np.argsort(y, kind="stable")
+    with pytest.raises(ValueError, match=r"fold 1 of cv= trains on no row of the class 1"):
+        CalibratedClassifier(LinearSVC(), cv=[(order[50:], order[:50]), (order[:50], order[50:])]).fit(X, y)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "temperature"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_ensemble_is_that_of_scikit_learn(method, classes):
+    X, y = problem(classes, n=300, noise=0.4)
+    learner = LinearSVC(random_state=0)
+    mine = CalibratedClassifier(learner, method=method, cv=3, ensemble=True).fit(X, y)
+    other = CalibratedClassifierCV(learner, method=method, cv=3, ensemble=True).fit(X, y)
+    np.testing.assert_allclose(mine.predict_proba(X), other.predict_proba(X), atol=1e-4)
+    assert mine.predict(X).tolist() == mine.predict_proba(X).argmax(axis=1).tolist()
+    assert len(mine.members_) == 3
+    assert not hasattr(mine, "decision_function")
+    for name in ("calibration_", "coef_", "intercept_"):
+        with pytest.raises(AttributeError, match="an ensemble has several learners"):
+            getattr(mine, name)
+    with pytest.raises(ValueError, match='ensemble=True needs on="held-out"'):
+        CalibratedClassifier(learner, on="prefit", ensemble=True).fit(X, y)
+    single = mine.set_params(ensemble=False).fit(X, y)
+    assert not hasattr(single, "members_")
+    assert len(single.calibration_) == (classes if classes > 2 and method != "temperature" else 1)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "temperature"])
+@pytest.mark.parametrize("learner", [AveragedPerceptron(random_state=0), NaiveBayes("bernoulli")], ids=str)
+def test_rows_learned_one_by_one_are_calls_of_one_row(method, learner):
+    X, y = problem(3, n=60, noise=0.3)
+    calls, rows = (CalibratedClassifier(learner, method=method, window=30) for _ in range(2))
+    for x, label in zip(X, y.tolist(), strict=True):
+        calls.partial_fit(x[None], [label])
+        assert rows.learn_one(x, label) is rows
+    np.testing.assert_allclose(rows._recent.scores, calls._recent.scores, rtol=1e-9, atol=1e-9)
+    assert rows._recent.codes.tolist() == calls._recent.codes.tolist()
+    np.testing.assert_allclose(rows.predict_proba(X), calls.predict_proba(X), rtol=1e-6, atol=1e-6)
+    for x, label, chances in zip(X, rows.predict(X).tolist(), rows.predict_proba(X), strict=True):
+        assert rows.predict_one(x) == label
+        np.testing.assert_allclose(list(rows.predict_proba_one(x).values()), chances, rtol=1e-9, atol=1e-12)
+
+
+def test_single_rows_have_names_and_a_prefit_learner_is_left_alone():
+    model = CalibratedClassifier(Perceptron())
+    for k in range(40):
+        model.learn_one({"sun" if k % 2 else "rain": 1.0 + k % 3}, "out" if k % 2 else "in")
+    assert model.predict_one({"sun": 1.0, "snow": 1.0}) == "out"
+    assert model.predict_proba_one({"rain": 1.0})["in"] > 0.8
+    fitted = quiet(Perceptron(random_state=0).fit, *noisy(60)[:2])
+    before, (X, y, _) = fitted.coef_.tolist(), noisy(30, seed=5)
+    model = CalibratedClassifier(fitted, on="prefit")
+    for x, label in zip(X, y.tolist(), strict=True):
+        model.learn_one(x, label)
+    assert fitted.coef_.tolist() == before
+    assert model.estimator_.coef_.tolist() != before
+    assert not hasattr(CalibratedClassifier(LinearSVC()), "learn_one")
+    assert not hasattr(CalibratedClassifier(LinearSVC()), "predict_one")
+    with pytest.raises(NotFittedError):
+        CalibratedClassifier(Perceptron()).predict_proba_one({"sun": 1.0})

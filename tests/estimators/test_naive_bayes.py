@@ -43,8 +43,8 @@ def made(kind, **more):
     return NaiveBayes(kind, **({"groups": groups} if kind == "categorical" else {}) | more)
 
 
-every_kind = pytest.mark.parametrize("kind", ["multinomial", "bernoulli", "categorical", "gaussian"])
-counts = pytest.mark.parametrize("kind", ["multinomial", "bernoulli", "categorical"])
+every_kind = pytest.mark.parametrize("kind", ["multinomial", "complement", "bernoulli", "categorical", "gaussian"])
+counts = pytest.mark.parametrize("kind", ["multinomial", "complement", "bernoulli", "categorical"])
 
 
 def same(a, b, exact=True):
@@ -360,8 +360,9 @@ def test_a_class_without_rows(kind):
     for ask in (lambda: clf.predict(X), lambda: clf.coef_, lambda: clf.predict_one(X[0])):
         with pytest.raises(ValueError, match="the class 2 has had no rows"):
             ask()
-    clf.set_params(priors=[0.25, 0.25, 0.5])
-    assert np.isfinite(clf.coef_).all()
+    if kind != "complement":
+        clf.set_params(priors=[0.25, 0.25, 0.5])
+        assert np.isfinite(clf.coef_).all()
     if kind == "multinomial":
         np.testing.assert_allclose(np.exp(clf.coef_[2]), 1 / 9)
     with pytest.raises(ValueError, match="not among the classes"):
@@ -428,7 +429,7 @@ def test_scikit_learn(learner, check):
     check(learner)
 
 
-@pytest.mark.parametrize("kind", ["multinomial", "bernoulli", "gaussian"])
+@pytest.mark.parametrize("kind", ["multinomial", "complement", "bernoulli", "gaussian"])
 def test_new_features_are_as_if_they_had_been_0_from_the_start(kind):
     rng = np.random.default_rng(5)
     X, y = rng.poisson(1.0, (30, 4)).astype(float), np.arange(30) % 3
@@ -439,3 +440,79 @@ def test_new_features_are_as_if_they_had_been_0_from_the_start(kind):
     assert grown.coef_.tolist() == whole.coef_.tolist()
     with pytest.raises(ValueError, match=r"grow\(3\): the learner has 6 features"):
         grown.grow(3)
+
+
+@both
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("alpha", [1.0, 0.3])
+def test_complement_as_scikit_learn(form, classes, alpha):
+    X, y = problem("multinomial", classes)
+    ours, other = made("complement", alpha=alpha).fit(form(X), y), theirs.ComplementNB(alpha=alpha).fit(X, y)
+    assert np.allclose(ours.feature_log_prob_, other.feature_log_prob_, rtol=1e-12)
+    assert np.allclose(ours.class_log_prior_, other.class_log_prior_)
+    assert ours.predict(form(X)).tolist() == other.predict(X).tolist()
+    assert np.allclose(ours.predict_proba(form(X)), other.predict_proba(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="complement' has no priors; remove priors="):
+        made("complement", priors="uniform").fit(X, y)
+
+
+def test_a_complement_without_a_feature_is_refused_without_smoothing():
+    with pytest.raises(ValueError, match=r"class 'b' has a complement, .*, that never has feature 1"):
+        made("complement", alpha=0).fit([[1, 0], [1, 2], [3, 0]], ["a", "b", "a"])
+
+
+def test_logarithms_of_probabilities_as_scikit_learn():
+    for kind, other in (("multinomial", theirs.MultinomialNB()), ("bernoulli", theirs.BernoulliNB())):
+        for classes in (2, 3):
+            X, y = problem(kind, classes)
+            ours = made(kind).fit(X, y)
+            other.fit(X, y)
+            assert np.allclose(ours.class_log_prior_, other.class_log_prior_, rtol=1e-12)
+            assert np.allclose(ours.feature_log_prob_, other.feature_log_prob_, rtol=1e-12)
+    X, y = problem("categorical")
+    ours = made("categorical").fit(X, y)
+    values = np.column_stack([X[:, groups == g].argmax(axis=1) for g in range(3)])
+    other = theirs.CategoricalNB().fit(values, y)
+    assert np.allclose(ours.feature_log_prob_, np.hstack(other.feature_log_prob_), rtol=1e-12)
+    with pytest.raises(AttributeError, match="gaussian naive Bayes has densities"):
+        _ = made("gaussian").fit(*problem("gaussian")).feature_log_prob_
+    with pytest.raises(NotFittedError):
+        _ = NaiveBayes().class_log_prior_
+
+
+@every_kind
+def test_rows_learned_one_by_one_are_one_pass(kind):
+    X, y = problem(kind)
+    whole = made(kind).partial_fit(X, y)
+    one_by_one = made(kind)
+    for row, label in zip(X, y.tolist(), strict=True):
+        assert one_by_one.learn_one(row, label) is one_by_one
+    same(one_by_one, whole, exact=kind != "gaussian")
+    for row, label, chances in zip(X, whole.predict(X).tolist(), whole.predict_proba(X), strict=True):
+        assert one_by_one.predict_one(row) == label
+        found = whole.predict_proba_one((np.flatnonzero(row), row[row != 0]))
+        assert list(found) == [0, 1, 2]
+        assert np.allclose(list(found.values()), chances, rtol=1e-12)
+
+
+def test_names_may_arrive_with_rows():
+    rows = [({"sun": 1.0}, "out"), ({"rain": 2.0}, "in"), ({"sun": 2.0, "wind": 1.0}, "out"), ({"rain": 1.0}, "in")]
+    clf = NaiveBayes()
+    for x, y in rows:
+        clf.learn_one(x, y)
+    assert clf.feature_names_in_.tolist() == ["sun", "rain", "wind"]
+    table = np.array([[x.get(name, 0.0) for name in clf.feature_names_in_] for x, _ in rows])
+    same(clf, NaiveBayes().partial_fit(table, [y for _, y in rows]))
+    chances = clf.predict_proba_one({"rain": 1.0, "snow": 9.0})
+    assert chances == clf.predict_proba_one({"rain": 1.0})
+    assert chances["in"] > 0.5
+    before = pickle.dumps(clf)
+    for x, y, message in (
+        ({"hail": np.nan}, "in", "nan for the feature 'hail'"), ({"hail": -1.0}, "in", "negative|below 0"),
+        ({"hail": 1.0}, ["in"], "label"), ({3: 1.0}, "in", "numbers its columns"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            clf.learn_one(x, y)
+        assert pickle.dumps(clf) == before
+    with pytest.raises(ValueError, match="number of features is not known"):
+        NaiveBayes().learn_one((np.array([0]), np.array([1.0])), "in")

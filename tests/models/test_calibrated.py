@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
@@ -267,3 +268,33 @@ def test_margins_of_a_page_agree_with_the_predictions(K, method):
     assert predicted_labels(scores, clf.classes_).tolist() == clf.predict(X).tolist() == found.labels.tolist()
     margins = margins_of(np.searchsorted(clf.classes_, y), scores)
     assert ((margins <= 0) == (found.labels != y)).all()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_temperature_is_kept(classes, path):
+    X, y = problem(classes, n=80, noise=0.3)
+    model = quiet(CalibratedClassifier(Perceptron(random_state=1), method="temperature", cv=3).fit, X, y)
+    other = again(model, path)
+    assert same(model, other, X)
+    assert bits(other.partial_fit(X, y).predict_proba(X)) == bits(model.partial_fit(X, y).predict_proba(X))
+
+
+@pytest.mark.parametrize("slope", [np.nan, np.inf, -1.0])
+def test_a_temperature_that_is_none_is_refused(slope, path):
+    X, y = problem(3, n=80)
+    save(quiet(CalibratedClassifier(Perceptron(), method="temperature", cv=3).fit, X, y), path)
+
+    about, arrays = archive.read(path)
+    (name,) = (of for of in arrays if of.endswith(".temperature"))
+    with pytest.raises(ModelError, match="temperature of its calibration is not a finite number"):
+        load(forged(path, about, {**arrays, name: np.array([slope])}))
+
+
+def test_folds_are_not_kept_and_ensembles_are_refused(path):
+    X, y = problem(2, n=80, noise=0.3)
+    model = quiet(CalibratedClassifier(Perceptron(), cv=StratifiedKFold(3)).fit, X, y)
+    other = again(model, path)
+    assert same(model, other, X)
+    assert other.cv == 5
+    with pytest.raises(ValueError, match="set ensemble=False, and fit again"):
+        save(quiet(CalibratedClassifier(Perceptron(), ensemble=True).fit, X, y), path)

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from linsep.engine.atomic_write import naming
 from linsep.validation.errors import ParameterError
 
+OnError = Literal["raise", "skip", "quarantine"]
+"""What happens at a malformed row."""
 POLICIES = ("raise", "skip", "quarantine")
 """What may happen to malformed rows."""
 NO_ROWS = "there are no rows to learn from or to predict"

@@ -10,11 +10,11 @@ import numpy as np
 
 from linsep.data.blocks import BLOCK_BYTES, Clock, Progress
 from linsep.data.dataset import AlignedPart, Dataset, align, assemble
-from linsep.data.errors import NO_ROWS, DataError, ErrorPolicy
+from linsep.data.errors import NO_ROWS, DataError, ErrorPolicy, OnError
 from linsep.data.format import Format, ReadPass, flag, whole
 from linsep.data.npz.format import NpzFormat
 from linsep.data.pass_cache import PassCache
-from linsep.data.registry import format_for, format_of, options_of
+from linsep.data.registry import FormatName, format_for, format_of, options_of
 from linsep.data.rows import Rows
 from linsep.data.sources import Source, sources_of
 from linsep.engine.runtime import threads
@@ -187,7 +187,9 @@ def _for_more_rows(form: Format, name: str, strict: bool) -> Format:
     return other
 
 
-def read(source: Any, **options: Any) -> Dataset:
+def read(
+    source: Any, *, format: FormatName | None = None, on_error: OnError = "raise", **options: Any
+) -> Dataset:  # fmt: skip
     """Read all rows into memory.
 
     Parameters
@@ -218,7 +220,7 @@ def read(source: Any, **options: Any) -> Dataset:
     -------
     Dataset
     """
-    reader = Reader(source, **options)
+    reader = Reader(source, format=format, on_error=on_error, **options)
     if isinstance(reader.form, NpzFormat):
         opened = reader.form.open(reader.sources)
         if opened is not None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container
 from dataclasses import fields
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from linsep.data.errors import DataError, is_one_of, quote
 from linsep.data.format import Format
@@ -23,6 +23,10 @@ PLAIN_TEXT = ".txt"
 """The end of names that does not determine the format."""
 LINES = 20
 """Lines that are read to detect a format."""
+
+
+FormatName = Literal["svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "table", "binary"]
+"""The names of the formats, for type checkers."""
 
 
 class FormatEntry(NamedTuple):

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from linsep.data.dataset import AlignedPart, Dataset
-from linsep.data.errors import DataError
+from linsep.data.errors import DataError, OnError
 from linsep.data.format import Format, flag, whole
 from linsep.data.npz.format import NpzFormat
 from linsep.data.npz.writer import Writer
 from linsep.data.pass_cache import PassCache, PassRecord, cached_blocks, widen
 from linsep.data.reading import Reader, read
+from linsep.data.registry import FormatName
 from linsep.data.rows import Rows, in_blocks
 from linsep.engine.arrays import Array
 from linsep.validation.errors import ParameterError
@@ -131,13 +132,16 @@ class Stream:
 
 
 def stream(
-    source: Any, *, block_rows: int = 10_000, cache: Any = None, once: bool = False, **options: Any
+    source: Any, *, format: FormatName | None = None, on_error: OnError = "raise", block_rows: int = 10_000,
+    cache: Any = None, once: bool = False, **options: Any,
 ) -> Stream:  # fmt: skip
     """Read rows in blocks, in bounded memory; the options are those of :func:`read`.
 
     Parameters
     ----------
     source : path, list of paths, glob, folder, binary file, table, or "-" for the standard input
+        As in :func:`read`.
+    format, on_error
         As in :func:`read`.
     block_rows : int, default=10_000
         Rows of a block; the last one may have fewer.
@@ -150,17 +154,21 @@ def stream(
         Whether files are read as pipes are, without a scan of all rows first: blocks then grow wider as higher
         indices, or new names, come, so that `clf.grow(X.shape[1])` belongs before each `partial_fit`.
     **options
-        Those of :func:`read`.
+        The others of :func:`read`.
     """
+    options |= {"format": format, "on_error": on_error}
     return Stream(source, block_rows=block_rows, cache=cache, once=once, **options)
 
 
-def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **options: Any) -> Dataset:
+def convert(
+    source: Any, target: str | Path, *, format: FormatName | None = None, on_error: OnError = "raise",
+    block_rows: int = 10_000, **options: Any,
+) -> Dataset:  # fmt: skip
     """Write rows to a file in binary form, which opens at once, is read in place, and is replaced only as a whole.
 
     Parameters
     ----------
-    source, **options
+    source, format, on_error, **options
         As in :func:`read`.
     target : path
         The file, an uncompressed `.npz` archive, which `scipy.sparse.load_npz` and `numpy.load` read too.
@@ -172,6 +180,7 @@ def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **opti
     Dataset
         The file, opened.
     """
+    options |= {"format": format, "on_error": on_error}
     rows = Stream(source, block_rows=block_rows, cache=False, **options)
     if any(part.is_at(target) for part in rows.reader.sources):
         raise ParameterError(f"target={str(target)!r} is the source itself: give another name")

@@ -6,15 +6,19 @@ a base is checked and left out. A blank after a bar means the default namespace.
 are multiplied with the scale of their namespace; those of one column are added up, those of 0 left out. Columns are
 those of Vowpal Wabbit, but that no constant is added: learners have an intercept.
 
+Features without a name (`:0.5`) are numbered in their namespace, and a word as a value (`colour:red`) is a part of the
+name: columns and values are Vowpal Wabbit's. Labels are words with `named_labels`, as with its `--named_labels`.
+
 Rows that Vowpal Wabbit makes something of, though hardly what was meant, are malformed here: a tab before the first bar
 (it passes over all up to the tab), no bar (it takes the last word for a tag), words before the bar that are not numbers
-(it takes 0), a colon without a name (it numbers such features), a value that is no finite number or has more behind it
-(it makes NaN 0, a word a part of the name, and leaves out the rest of the line at a second colon), an importance below
-0, and control bytes other than tabs. Blank lines are no rows.
+(it takes 0), a value that begins as a number and is none, or is not finite (it takes what it can read), an empty value,
+a second colon, an importance below 0, and control bytes other than tabs. Blank lines are no rows.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -46,12 +50,16 @@ from linsep.data.compiled.vw import (
     read_rows,
 )
 from linsep.data.errors import RowError, quote
+from linsep.data.format import flag
 from linsep.data.names import HashedNames, NamedFormat, VocabularyNames
 from linsep.data.rows import Rows, ScratchArena, Spelling
 from linsep.engine.arrays import Array
 from linsep.validation.errors import ParameterError
 
 arena = ScratchArena()
+LABEL_WORD = re.compile(rb" *(?!')([^\x00-\x20|]+)(?=[ \t][^|]*\|)")
+"""The label of a row with named labels: the first word before the bar, unless it touches the bar or has a quote."""
+NO_LABEL = "there is no label before the first |, and named_labels=True reads words as labels: write one"
 
 
 def _caret_name(name: str) -> str:
@@ -87,8 +95,13 @@ class Vw(NamedFormat):
         Whether names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
         Whether the names that are hashed are kept, for `feature_names` to say what a column means.
+    named_labels : bool, default=False
+        Whether labels are words: the first of a row that is not its tag, as it is written. They need no list.
     """
 
+    named_labels: bool = False
+    labels_optional: ClassVar[bool] = False
+    """Set to True on a format that reads rows to predict: a row may then have no word as its label."""
     name: ClassVar[str] = "vw"
     default_features: ClassVar[int] = 1 << 18
     least_features: ClassVar[int] = 2
@@ -97,18 +110,61 @@ class Vw(NamedFormat):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.named_labels = flag("named_labels", self.named_labels)
         n = self.n_features
         if n is not None and (n & (n - 1) or n > 1 << MOST_BITS):
             raise ParameterError(f"n_features={n}: names are hashed to a power of two columns, 2**{MOST_BITS} at most")
 
     def parse(self, text: Array, dtype: Any) -> Rows:
         """Read a block of whole lines."""
+        words = _label_words(text) if self.named_labels else None
         if self.n_features is None:
-            return parse(text, dtype, mode=NUMBERED)
-        return parse(text, dtype, self.n_features.bit_length() - 1, NAMED if self.keeps else HASHED)
+            rows = parse(text, dtype, mode=NUMBERED, words=words)
+        else:
+            rows = parse(text, dtype, self.n_features.bit_length() - 1, NAMED if self.keeps else HASHED, words)
+        return rows if words is None or self.labels_optional else _without_unlabelled(rows, text)
 
 
-def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASHED) -> Rows:
+class _LabelWords(NamedTuple):
+    """The words of the labels, and the text with zeros in their place."""
+
+    words: list[str]
+    """One for each line; empty where there is none."""
+    text: Array
+
+
+def _label_words(text: Array) -> _LabelWords:
+    r"""Return the label of each line as a word.
+
+    >>> words, masked = _label_words(np.frombuffer(b"ham 2 |a x\n'tag|a x\nham|a x\n", np.uint8))
+    >>> words, masked.tobytes()
+    (['ham', '', ''], b"000 2 |a x\n'tag|a x\nham|a x\n")
+    """
+    masked, words, begin = text.copy(), [], 0
+    for line in text.tobytes().split(b"\n")[:-1]:
+        found = LABEL_WORD.match(line)
+        words.append("")
+        if found is not None:
+            with suppress(UnicodeDecodeError):  # other bytes stay in the text, where they are no label
+                words[-1] = found[1].decode()
+                masked[begin + found.start(1) : begin + found.end(1)] = ord("0")
+        begin += len(line) + 1
+    return _LabelWords(words, masked)
+
+
+def _without_unlabelled(rows: Rows, text: Array) -> Rows:
+    """Return the rows that have a word as their label; the others are at fault."""
+    missing = np.flatnonzero(rows.labels == "")
+    if not len(missing):
+        return rows
+    lines = text.tobytes().split(b"\n")
+    faults = [RowError(int(k), 1, NO_LABEL, lines[k]) for k in rows.places[missing].tolist()]
+    return replace(rows.without(missing), faults=sorted([*rows.faults, *faults], key=lambda fault: fault.line))
+
+
+def parse(
+    text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASHED, words: _LabelWords | None = None
+) -> Rows:  # fmt: skip
     r"""Read a block of whole lines, the last of which ends with a newline.
 
     Each value is the number of type `dtype` nearest to the text, then multiplied with the scale of its namespace and
@@ -120,7 +176,7 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
     >>> rows.indices.tolist(), rows.values.tolist()
     ([3, 7, 55432], [2.0, 0.5, 2.0])
     """
-    text = text.view()
+    written, text = text, text.view() if words is None else words.text
     text.flags.writeable = False  # the reader is compiled once, for texts that can't be written to
     most_rows = int(np.count_nonzero(text == NEWLINE))
     most_entries = int(np.count_nonzero(text == SPACE) + np.count_nonzero(text == TAB)) + 1  # a blank precedes each
@@ -141,7 +197,7 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
             names = table_for(4 * len(names.hashes), 4 * len(names.letters), names)
             counts[MORE_NAMES] = counts[SLOTTED] = 0
         begin = int(read_rows(text, begin, bits, mode, *rows, faulty, fives(), known, hard, counts, *scratch, *names))
-        faults += [_fault(text, *line) for line in faulty[: counts[FAULTS]].tolist()]
+        faults += [_fault(written, *line) for line in faulty[: counts[FAULTS]].tolist()]
         counts[FAULTS] = 0
         read = [
             (at, exactly(bytes(text.data[at:end]), np.float64 if size == 8 else np.float32))
@@ -151,6 +207,8 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
     n, m, named = int(counts[ROWS]), int(counts[ENTRIES]), int(counts[NAMES])
     weights = None if np.all(importances[:n] == 1) else importances[:n]
     spelling = Spelling(names.letters[: names.marks[named]].copy(), names.marks[: named + 1].copy())
+    if words is not None:
+        labels = np.array(words.words, str)[places[:n]]
     return Rows(
         labels[:n], indptr[: n + 1], *arena.keep(m), places[:n], most_rows, faults, weights,
         names=None if mode == HASHED else spelling,

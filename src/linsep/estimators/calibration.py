@@ -5,9 +5,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import _safe_indexing, get_tags
@@ -16,13 +17,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, indexable
 
 from linsep.engine.arrays import Array
-from linsep.solvers.calibration import Isotonic, Platt, fit_isotonic, fit_platt
+from linsep.solvers.calibration import Isotonic, Platt, Temperature, fit_isotonic, fit_platt, fit_temperature
 from linsep.validation.errors import ParameterError
 from linsep.validation.labels import clean, codes_among, encode, predicted_codes
 
 FIRST_BLOCK, BLOCK_SHARE, LONGEST_BLOCK = 16, 8, 1024
 """Rows are scored in blocks: of 16 at first, then of an eighth of the rows before, of 1,024 at most."""
+Method = Literal["sigmoid", "isotonic", "temperature"]
+Map = Platt | Isotonic | Temperature
+CERTAIN = 2.0**-52
+"""How near to 0 and 1 a probability may come before its log-odds are taken."""
 METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
+"""The methods with a map for each class."""
 
 
 class Recent(NamedTuple):
@@ -123,13 +129,27 @@ def is_fitted(learner: Any) -> bool:
     return True
 
 
+def plain_scores(learner: Any, X: Any) -> Array:
+    """Return the scores of a learner, (rows,) or (rows, classes); log-odds if it has only probabilities."""
+    if hasattr(learner, "decision_function"):
+        return np.asarray(learner.decision_function(X))
+    chances = np.clip(np.asarray(learner.predict_proba(X), np.float64), CERTAIN, 1 - CERTAIN)
+    if chances.shape[1] > 2:
+        return logit(chances)
+    return logit(chances[:, -1])
+
+
 def scores_of(learner: Any, X: Any) -> Array:
-    """Return the scores that the maps take, (rows,) or (rows, classes).
+    """Return the scores that the maps of each class take, (rows,) or (rows, classes)."""
+    return set_apart(learner, plain_scores(learner, X))
+
+
+def set_apart(learner: Any, scores: Array) -> Array:
+    """Return scores of which each class's says something alone.
 
     Those of classes that were trained against each other (pairs, a softmax, naive Bayes) are known up to a number for
     each row: what counts is by how much a class's is above the best of the others.
     """
-    scores: Array = learner.decision_function(X)
     if scores.ndim == 1 or not has_relative_scores(learner):
         return scores
     first, second = np.sort(scores, axis=1)[:, :-3:-1].T
@@ -143,13 +163,28 @@ def has_relative_scores(learner: Any) -> bool:
 
 
 def _learns_rows(model: Any) -> bool:
-    return hasattr(model.estimator, "partial_fit")
+    return hasattr(model.estimator, "partial_fit") and not model.ensemble
+
+
+def _learns_one(model: Any) -> bool:
+    return hasattr(model.estimator, "learn_one") and not model.ensemble
+
+
+def _predicts_one(model: Any) -> bool:
+    return hasattr(model.estimator, "_score_one")
+
+
+def _is_one_learner(model: Any) -> bool:
+    if model.ensemble:
+        raise AttributeError("an ensemble has several learners, members_; set ensemble=False for one")
+    return True
 
 
 class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     """A learner whose scores are turned into probabilities, learned on scores of rows that it had not seen.
 
-    Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
+    Any learner with a `decision_function` or `predict_proba` will do; of probabilities, the log-odds are the scores.
+    Two classes have one map, from the score to the probability of the
     second; more have one each, class against rest, and what the maps say is divided by its sum (all of them 0: each
     class is as probable). `predict` answers the most probable class, which need not be the one of the highest score;
     ties go to the learner's own answer, which is available as `estimator_.predict`.
@@ -158,17 +193,22 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     ----------
     estimator : learner
         What to train; with `on="prefit"`, a learner that is trained already.
-    method : "sigmoid" or "isotonic", default="sigmoid"
+    method : "sigmoid", "isotonic" or "temperature", default="sigmoid"
         The map. Platt's sigmoid, 1 / (1 + e^-(a s + b)), has two numbers and so needs few rows. The best map that never
-        falls has no form of its own, and is better from some thousand rows on; it may say 0 and 1.
+        falls has no form of its own, and is better from some thousand rows on; it may say 0 and 1. A temperature is one
+        number for all classes, by which scores are divided before their softmax: it never changes the label.
     on : "held-out", "progressive" or "prefit", default="held-out"
         What `fit` learns the map from. "held-out": each row is scored by a learner trained on the other folds; the
         learner that answers is trained on all rows, and its scores should be like theirs: those of an average are,
         those of weights that the last mistakes have moved may not be. "progressive": the rows are learned in one pass,
         in the order given, each scored before it is learned (see Notes); for learners that go row by row, and the
         quickest way. "prefit": the rows given to `fit` are held out, and only the map is learned from them.
-    cv : int, default=5
-        Folds of "held-out": every class is spread evenly over them.
+    cv : int, splitter or iterable of (train, test) rows, default=5
+        Folds of "held-out". With a number, every class is spread evenly over them. Rows that no fold holds out train
+        the learner alone; rows that several hold out count several times in the map. Model files keep a number only.
+    ensemble : bool, default=False
+        With "held-out": if True, the learners of all folds predict, each with a map of its own, and their probabilities
+        are averaged; no learner sees all rows. An ensemble can't be saved, nor trained further.
     window : int, default=4096
         The rows that the map goes by while labels come: the last ones scored before they were learned. They are kept
         with the model, at 20 bytes a row for two classes. Raise it where a class is rare.
@@ -177,9 +217,11 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     ----------
     estimator_ : learner
         The trained learner.
-    calibration_ : list of Platt or Isotonic
-        The maps: one for two classes, else one a class. `slope` and `offset` are a and b of Platt's; `x` and `y` the
-        corners of the other.
+    members_ : list of CalibratedClassifier
+        The learners of an ensemble, each with its map.
+    calibration_ : list of Platt or Isotonic, or of one Temperature
+        The maps: one for two classes, else one a class; a temperature is one for all. `slope` and `offset` are a and b
+        of Platt's; `x` and `y` the corners of the isotonic map.
 
     Notes
     -----
@@ -209,26 +251,39 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "decision_function"])],
-        "method": [StrOptions(set(METHODS))],
+        "estimator": [HasMethods(["fit", "decision_function"]), HasMethods(["fit", "predict_proba"])],
+        "method": [StrOptions({*METHODS, "temperature"})],
         "on": [StrOptions({"held-out", "progressive", "prefit"})],
-        "cv": [Interval(Integral, 2, None, closed="left")],
+        "cv": [
+            Interval(Integral, 2, None, closed="left"),
+            HasMethods(["split", "get_n_splits"]),
+            HasMethods("__iter__"),
+        ],
+        "ensemble": ["boolean"],
         "window": [Interval(Integral, 1, None, closed="left")],
     }
     estimator_: Any
     _recent = Recent.none()
     _rows = 0
-    _maps: list[Platt | Isotonic] | None = None
+    _maps: list[Map] | None = None
     _in_place = False
 
     def __init__(
-        self, estimator: Any, *, method: str = "sigmoid", on: str = "held-out", cv: int = 5, window: int = 4096
+        self,
+        estimator: Any,
+        *,
+        method: Method = "sigmoid",
+        on: Literal["held-out", "progressive", "prefit"] = "held-out",
+        cv: Any = 5,
+        window: int = 4096,
+        ensemble: bool = False,
     ) -> None:
         self.estimator = estimator
         self.method = method
         self.on = on
         self.cv = cv
         self.window = window
+        self.ensemble = ensemble
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -247,19 +302,63 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        if self.ensemble:
+            return self._fit_ensemble(X, y, sample_weight)
         if self.on == "progressive":
             self._refuse_no_partial_fit()
             classes = encode(clean(y, _num_samples(X)))[0]
             learner = clone(self.estimator)
             recent, rows = self._learned(learner, Recent.none(), 0, X, y, classes, sample_weight)
         else:
-            learner, scores, codes = (self._held_out if self.on == "held-out" else self._prefit)(X, y, sample_weight)
+            found = self._held_out if self.on == "held-out" else self._prefit
+            learner, scores, codes, weights = found(X, y, sample_weight)
             rows = len(codes)
-            recent = Recent.none().followed_by(Recent(scores, codes, _weights_of(sample_weight, rows)), rows)
+            recent = Recent.none().followed_by(Recent(scores, codes, weights), rows)
         maps = self._maps_of(recent, len(learner.classes_))
         self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
+        self.__dict__.pop("members_", None)
         self.estimator_, self._recent, self._rows, self._maps = learner, recent.spread(self.window), rows, maps
         return self
+
+    def _fit_ensemble(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Train a calibrated learner on each fold."""
+        if self.on != "held-out":
+            raise ParameterError(f'ensemble=True needs on="held-out"; got on={self.on!r}')
+        labels = clean(y, _num_samples(X))
+        members = []
+        for part, held in self._folds(X, labels, sample_weight):
+            given = _given(None if sample_weight is None else _weights_of(sample_weight, len(labels))[held])
+            member = CalibratedClassifier(part, method=self.method, on="prefit", window=self.window)
+            members.append(member.fit(_safe_indexing(X, held), labels[held], **given))
+        for name in ("form_", "_recent", "_rows", "_maps"):
+            self.__dict__.pop(name, None)
+        self.members_, self.estimator_ = members, members[0].estimator_
+        return self
+
+    def _folds(self, X: Any, labels: Array, sample_weight: Any) -> Iterator[tuple[Any, Array]]:
+        """Yield a learner for each fold, trained on its rows, and the rows that the fold holds out."""
+        from sklearn.model_selection import check_cv  # takes long to import
+
+        classes, codes = encode(labels)
+        few = np.bincount(codes)
+        if isinstance(self.cv, Integral) and few.min() < self.cv:
+            raise ParameterError(
+                f"the class {classes.tolist()[few.argmin()]!r} has {few.min()} rows, fewer than there are folds, "
+                f'cv={self.cv}: lower cv, or use on="progressive" or "prefit"'
+            )
+        weights = _weights_of(sample_weight, len(codes))
+        for number, (train, held) in enumerate(check_cv(self.cv, codes, classifier=True).split(codes, codes)):
+            missing = np.flatnonzero(np.bincount(codes[train], minlength=len(classes)) == 0)
+            if len(missing):
+                raise ParameterError(
+                    f"fold {number} of cv= trains on no row of the class {classes.tolist()[missing[0]]!r}: use folds "
+                    "that have all classes"
+                )
+            given = _given(None if sample_weight is None else weights[train])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the learner of all rows has warned once
+                part = clone(self.estimator).fit(_safe_indexing(X, train), labels[train], **given)
+            yield part, np.asarray(held)
 
     @available_if(_learns_rows)
     @_fit_context(prefer_skip_nested_validation=False)
@@ -282,6 +381,9 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """Return Pr(class | score), (rows, classes)."""
+        if self.ensemble:
+            self._fitted()
+            return np.asarray(np.mean([member.predict_proba(X) for member in self.members_], axis=0))
         return self._probabilities(self._scores(X))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -291,18 +393,80 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Return the most probable label of each row; ties go to the learner's own answer."""
-        scores = self._scores(X)
+        if self.ensemble:
+            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return self.classes_[self._codes(self._scores(X))]
+
+    def _codes(self, scores: Array) -> Array:
+        """Return the number of the most probable class of each row."""
         probabilities = self._probabilities(scores)
         codes = np.argmax(probabilities, axis=1)
         if len(self.classes_) > 1:
             own = predicted_codes(scores)
             rows = np.arange(len(codes))
             codes = np.where(probabilities[rows, own] == probabilities[rows, codes], own, codes)
-        return self.classes_[codes]
+        return codes
 
+    @available_if(_learns_one)
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Score one row, learn it, and let the map follow: `partial_fit` of it.
+
+        Parameters
+        ----------
+        x, y
+            As in the learner's `learn_one`.
+        """
+        if "estimator_" not in vars(self):
+            self._validate_params()
+            self.estimator_ = self._own()
+        elif self.estimator_ is self.estimator:
+            self.estimator_ = copy.deepcopy(self.estimator)
+        learner = self.estimator_
+        known = learner.classes_ if is_fitted(learner) else np.empty(0)
+        scores = self._one(x) if len(known) > 1 else None
+        learner.learn_one(x, y)  # refuses a row without a change
+        recent, now = self._recent, learner.classes_
+        if len(known) != len(now):
+            recent = recent.renumbered(known, now)
+            scores = None if scores is None else widened(scores, known, now)
+        if scores is not None:
+            recent = recent.followed_by(Recent(scores, codes_among(clean([y], 1), now), np.ones(1)), self.window)
+        self._recent, self._rows, self._maps = recent, self._rows + 1, None
+        return self
+
+    @available_if(_predicts_one)
+    def predict_one(self, x: Any) -> Any:
+        """Return the most probable label of one row; features never seen count as 0."""
+        if self.ensemble:
+            chances = self.predict_proba_one(x)
+            return max(chances, key=chances.__getitem__)
+        self._fitted()
+        return self.classes_[self._codes(self._one(x))].tolist()[0]
+
+    @available_if(_predicts_one)
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """Return the probability of each label for one row; features never seen count as 0."""
+        labels = self.classes_.tolist()
+        if self.ensemble:
+            each = [member.predict_proba_one(x) for member in self.members_]
+            return {label: float(np.mean([chances[label] for chances in each])) for label in labels}
+        return dict(zip(labels, self._probabilities(self._one(x))[0].tolist(), strict=True))
+
+    def _one(self, x: Any) -> Array:
+        """Return the scores of one row that the map takes."""
+        scores: Array = self._fitted()._score_one(x)
+        return scores if self._has_temperature else set_apart(self.estimator_, scores)
+
+    @property
+    def _has_temperature(self) -> bool:
+        """Whether the map is a temperature: that of the fit, even if `method` was set to another since."""
+        maps = self._maps
+        return isinstance(maps[0], Temperature) if maps else self.method == "temperature"
+
+    @available_if(_is_one_learner)
     def decision_function(self, X: Any) -> Array:
-        """Return the learner's own scores."""
-        return self._fitted().decision_function(X)
+        """Return the learner's own scores; log-odds if it has only probabilities."""
+        return plain_scores(self._fitted(), X)
 
     @property
     def classes_(self) -> Array:
@@ -312,11 +476,13 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     @property
     def coef_(self) -> Any:
         """The learner's weights."""
+        _is_one_learner(self)
         return self._fitted().coef_
 
     @property
     def intercept_(self) -> Array:
         """The learner's biases."""
+        _is_one_learner(self)
         return self._fitted().intercept_
 
     @property
@@ -330,9 +496,10 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         return self._fitted().feature_names_in_
 
     @property
-    def calibration_(self) -> list[Platt | Isotonic]:
-        """The maps from scores to probabilities: one for two classes, else one a class."""
+    def calibration_(self) -> list[Map]:
+        """The maps from scores to probabilities: one for two classes, else one a class; a temperature is for all."""
         self._fitted()
+        _is_one_learner(self)
         if self._maps is None:
             self._maps = self._maps_of(self._recent, len(self.classes_))
         return self._maps
@@ -383,34 +550,32 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         learner = self._begun()
         return copy.deepcopy(learner) if learner is self.estimator else learner
 
-    def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
-        """Return a learner trained on all rows, and the scores of each by one that was not trained on it."""
-        from sklearn.model_selection import StratifiedKFold  # takes long to import
+    def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array, Array]:
+        """Return a learner trained on all rows, and the scores of rows by learners that were not trained on them.
 
+        The codes and the weights of these rows come last.
+        """
         learner = clone(self.estimator).fit(X, y, **_given(sample_weight))
         labels = clean(y, _num_samples(X))
-        classes, codes = encode(labels)
-        few = np.bincount(codes)
-        if few.min() < self.cv:
-            raise ParameterError(
-                f"the class {classes.tolist()[few.argmin()]!r} has {few.min()} rows, fewer than there are folds, "
-                f'cv={self.cv}: lower cv, or use on="progressive" or "prefit"'
-            )
-        (X,), weights = indexable(X), _weights_of(sample_weight, len(codes))
-        scores = np.empty((len(codes), len(classes)) if len(classes) > 2 else len(codes))
-        for train, held in StratifiedKFold(self.cv).split(codes, codes):
-            given = _given(None if sample_weight is None else weights[train])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the learner of all rows has warned once
-                part = clone(self.estimator).fit(_safe_indexing(X, train), labels[train], **given)
-            scores[held] = scores_of(part, _safe_indexing(X, held))
-        return learner, scores, codes
+        codes, weights = encode(labels)[1], _weights_of(sample_weight, len(labels))
+        (X,) = indexable(X)
+        rows, scores = [], []
+        for part, held in self._folds(X, labels, sample_weight):
+            rows.append(held)
+            scores.append(self._scores_by(part, _safe_indexing(X, held)))
+        where = np.concatenate(rows)
+        order = np.argsort(where, kind="stable")
+        return learner, np.concatenate(scores)[order], codes[where[order]], weights[where[order]]
 
-    def _prefit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
+    def _prefit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array, Array]:
         """Return the learner that was given, and its scores of these rows."""
         learner = self._trained()
         codes = codes_among(clean(y, _num_samples(X)), learner.classes_)
-        return learner, scores_of(learner, X), codes
+        return learner, self._scores_by(learner, X), codes, _weights_of(sample_weight, len(codes))
+
+    def _scores_by(self, learner: Any, X: Any) -> Array:
+        """Return the scores to learn a map from: a temperature compares classes, others take each class alone."""
+        return plain_scores(learner, X) if self.method == "temperature" else scores_of(learner, X)
 
     def _trained(self) -> Any:
         if not is_fitted(self.estimator):
@@ -432,7 +597,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
             for start, stop in spans:
                 block = X if len(spans) == 1 else _rows(X, start, stop)
                 known = learner.classes_ if is_fitted(learner) else np.empty(0)
-                scores = scores_of(learner, block) if len(known) > 1 else None
+                scores = self._scores_by(learner, block) if len(known) > 1 else None
                 given = _given(None if sample_weight is None else weights[start:stop])
                 learner.partial_fit(block, labels[start:stop], classes=classes, **given)
                 if len(known) != len(learner.classes_):
@@ -450,14 +615,17 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
                 'learned with fit and on="held-out" or "prefit"'
             )
 
-    def _maps_of(self, seen: Recent, classes: int) -> list[Platt | Isotonic]:
-        maps = [METHODS[self.method](*problem) for problem in seen.problems(classes)]
+    def _maps_of(self, seen: Recent, classes: int) -> list[Map]:
+        if self.method == "temperature":
+            return [fit_temperature(*seen)] if classes > 1 else []
+        maps: list[Map] = [METHODS[self.method](*problem) for problem in seen.problems(classes)]
         if any(isinstance(of, Platt) and not of.converged for of in maps):
             warnings.warn("a sigmoid's slope was not found to the last digit", ConvergenceWarning, stacklevel=4)
         return maps
 
     def _scores(self, X: Any) -> Array:
-        return scores_of(self._fitted(), X)
+        scores = plain_scores(self._fitted(), X)
+        return scores if self._has_temperature else set_apart(self.estimator_, scores)
 
     def _probabilities(self, scores: Array) -> Array:
         classes, maps = len(self.classes_), self.calibration_
@@ -466,6 +634,8 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         if classes == 2:
             second = maps[0].probabilities(scores)
             return np.column_stack([1 - second, second])
+        if isinstance(maps[0], Temperature):
+            return maps[0].probabilities(scores)
         each = np.column_stack([of.probabilities(column) for of, column in zip(maps, scores.T, strict=True)])
         total = each.sum(axis=1, keepdims=True)
         each[total[:, 0] == 0] = 1.0

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
@@ -93,12 +93,12 @@ class KernelPerceptron(Voter):
     def __init__(
         self,
         *,
-        kernel: str | Callable[[Any, Any], Any] = "poly",
+        kernel: Literal["linear", "poly", "rbf", "precomputed"] | Callable[[Any, Any], Any] = "poly",
         degree: int = 2,
         gamma: float | None = None,
         coef0: float = 1.0,
         rule: Any = None,
-        readout: str = "vote",
+        readout: Literal["vote", "plurality", "random", "last", "average", "longest"] = "vote",
         normalize: bool = False,
         max_support: int | None = None,
         cache_size: float = 256.0,

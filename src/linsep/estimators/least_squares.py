@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
@@ -73,7 +73,7 @@ class LeastSquaresSolver(BaseEstimator):
     def __init__(
         self,
         *,
-        solver: str = "auto",
+        solver: Literal["auto", "exact", "iterative", "stream"] = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
         fit_intercept: bool = True,
@@ -224,11 +224,11 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
     def __init__(
         self,
         *,
-        solver: str = "auto",
+        solver: Literal["auto", "exact", "iterative", "stream"] = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(solver=solver, tol=tol, max_iter=max_iter, fit_intercept=fit_intercept, n_jobs=n_jobs)
@@ -293,7 +293,11 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
         Two classes: (1 + score) / 2, cut off at 0 and 1. More: the nearest probabilities to the scores (one number is
         taken from all of them, and what falls below 0 is 0). Neither can raise the Brier score of any row.
         """
-        scores = self.decision_function(X)
+        return self._probabilities(self.decision_function(X))
+
+    predict_proba_one = BatchLearner._predict_proba_one
+
+    def _probabilities(self, scores: Array) -> Array:
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
         if scores.ndim == 1:

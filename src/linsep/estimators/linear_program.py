@@ -1,7 +1,7 @@
 """Halfspaces by linear programming."""
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -116,11 +116,11 @@ class LinearProgram(BatchLearner):
     def __init__(
         self,
         *,
-        objective: str = "separate",
+        objective: Literal["separate", "hinge", "absolute-error", "l1-margin", "zero-one"] = "separate",
         signed: bool = False,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         max_rows: int = 200,
         max_iter: int = 1_000_000,
         time_limit: float = 120.0,

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from scipy import special
@@ -158,18 +158,19 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def __init__(  # type: ignore[misc]
         self,
         *,
-        solver: str = "auto",
+        solver: Literal["auto", "sgd", "batch", "newton"] = "auto",
         eta0: float = 0.1,
         power_t: float = 0.0,
-        prior_variance: float | str | None = "auto",
+        prior_variance: float | Literal["auto"] | None = "auto",
         prior_rows: int | None = None,
-        penalize_intercept: bool | str = "auto",
-        readout: str = "last",
+        penalize_intercept: bool | Literal["auto"] = "auto",
+        readout: Literal["last", "average"] = "last",
         max_iter: int | None = None,
-        multi_class: str = "auto",
+        multi_class: Literal["auto", "ovr", "joint", "multinomial"] = "auto",
         **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(multi_class=multi_class, **shared)
+        super().__init__(**shared)
+        self.multi_class = multi_class
         self.solver = solver
         self.eta0 = eta0
         self.power_t = power_t
@@ -360,7 +361,11 @@ class LogisticRegression(OnlineLearner, BatchLearner):
 
         One-vs-rest: each class's probability against the rest, divided by their sum. Else the softmax of the scores.
         """
-        scores = self.decision_function(X)
+        return self._probabilities(self.decision_function(X))
+
+    predict_proba_one = OnlineLearner._predict_proba_one
+
+    def _probabilities(self, scores: Array) -> Array:
         if scores.ndim == 1:
             if len(self.classes_) == 1:
                 return np.ones((len(scores), 1))

@@ -136,7 +136,7 @@ class MaxMargin(BatchLearner):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         penalize_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import special
@@ -20,7 +20,15 @@ from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, C
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
-from linsep.validation.inputs import refuse_bad_entries, without_duplicates
+from linsep.validation.inputs import (
+    NO_WIDTH,
+    refuse_bad_entries,
+    refuse_many_labels,
+    refuse_other_columns,
+    single_row,
+    without_duplicates,
+)
+from linsep.validation.labels import clean
 
 SHARE = Interval(Real, 0, None, closed="left")
 
@@ -41,11 +49,13 @@ class NaiveBayes(BatchLearner):
 
     Parameters
     ----------
-    kind : "multinomial", "bernoulli", "categorical" or "gaussian", default="multinomial"
-        What a feature is. A count (words of a text): entries of 0 and above. Present or absent: entries above
-        `binarize` are present, in training and in answers; `coef_` is for entries of 0 and 1. A category: one-hot
-        columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is a missing value,
-        which counts for nothing. A number, of a normal distribution in each class, with the same variance in all.
+    kind : "multinomial", "complement", "bernoulli", "categorical" or "gaussian", default="multinomial"
+        What a feature is. A count (words of a text): entries of 0 and above; "complement" judges a class by the counts
+        of all other classes, which helps where some classes have few rows, and has no priors. Present or absent:
+        entries above `binarize` are present, in training and in answers; `coef_` is for entries of 0 and 1. A category:
+        one-hot columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is a missing
+        value, which counts for nothing. A number, of a normal distribution in each class, with the same variance in
+        all.
     alpha : float, default=1.0
         What is added to each count, so that nothing is impossible: 1 is Laplace's. With 0, a feature that a class never
         has (or, present or absent, always has) is an error. Not used by "gaussian".
@@ -66,6 +76,11 @@ class NaiveBayes(BatchLearner):
 
     Attributes
     ----------
+    class_log_prior_ : array, (classes,)
+        The logarithm of each class's prior.
+    feature_log_prob_ : array, (classes, features)
+        The logarithm of each feature's probability in each class, as scikit-learn's classes of this name have it; of
+        "complement", minus that in all other classes. Not for "gaussian".
     class_count_ : array, (classes,)
         Rows of each class, or the sum of their weights.
     feature_count_ : array, (classes, features)
@@ -113,13 +128,13 @@ class NaiveBayes(BatchLearner):
 
     def __init__(
         self,
-        kind: str = "multinomial",
+        kind: Literal["multinomial", "complement", "bernoulli", "categorical", "gaussian"] = "multinomial",
         *,
         alpha: float = 1.0,
         priors: Any = None,
         groups: Any = None,
         binarize: float = 0.0,
-        variance: str = "pooled",
+        variance: Literal["pooled", "per-class"] = "pooled",
         variance_floor: float = 0.0,
         n_jobs: int | None = None,
     ) -> None:
@@ -157,8 +172,51 @@ class NaiveBayes(BatchLearner):
             How many rows each row counts as; 0 leaves it out.
         """
         first = not hasattr(self, "class_count_")
-        problem, places, is_open = self._next_problem(X, y, classes, sample_weight, first)
-        data, codes, weights, known = problem
+        return self._count_rows(self._next_problem(X, y, classes, sample_weight, first), first)
+
+    @all_or_nothing
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Count one row too: `partial_fit` of it, with features and a label that may be new.
+
+        Each call copies the table of counts; blocks of rows are counted faster by `partial_fit`.
+
+        Parameters
+        ----------
+        x : dict, (indices, values) or 1-d array
+            A dict maps feature names or column numbers to values; names not seen before become new features. Column
+            numbers and indices must be below the number of features: see `grow`.
+        y : label
+            A label not seen before becomes a new class, unless classes were fixed by `fit` or
+            `partial_fit(classes=...)`.
+
+        Returns
+        -------
+        self
+        """
+        refuse_many_labels(y)
+        first = not hasattr(self, "class_count_")
+        if first:
+            self._validate_params()
+        self._add_names(x)
+        if not hasattr(self, "n_features_in_"):
+            raise ValueError(NO_WIDTH)
+        indices, values, _ = self._entries_of(x)
+        refuse_other_columns(indices, self.n_features_in_, named=self._names is not None)
+        row = single_row(indices, values, self.n_features_in_, self._bias)
+        return self._count_rows(self._continued(row, clean([y], 1), None, None, first), first)
+
+    def _make_room(self) -> None:
+        more = self.n_features_in_ - self._tally.features if hasattr(self, "class_count_") else 0
+        if more:
+            self._widen_counts(more)
+
+    def _widen_counts(self, more: int) -> None:
+        if self._tally.kind == "categorical":
+            raise ValueError("the variables of new columns are not known: name them in groups=, and fit again")
+        self._replace_counts(self._tally.widened(more))
+
+    def _count_rows(self, problem: tuple[BatchProblem, Array, bool], first: bool) -> Self:
+        (data, codes, weights, known), places, is_open = problem
         tally = self._started(len(known), data.n_features) if first else self._resumed(data.n_features)
         tally = tally.admitted(places) if len(places) else tally
         return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
@@ -183,9 +241,7 @@ class NaiveBayes(BatchLearner):
         """Make room for `n_features`, as if the new ones had been there, always 0, from the start."""
         more = self._more_features(n_features)
         if hasattr(self, "class_count_") and more:
-            if self.kind == "categorical":
-                raise ValueError("grow: which variables new columns belong to is not known")
-            self._replace_counts(self._tally.widened(more))
+            self._widen_counts(more)
         self.n_features_in_ = int(n_features)
         return self
 
@@ -196,7 +252,14 @@ class NaiveBayes(BatchLearner):
     @on_snapshot
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln Pr(class | x), (rows, classes)."""
-        scores = self.decision_function(X)
+        return self._log_probabilities(self.decision_function(X))
+
+    predict_proba_one = BatchLearner._predict_proba_one
+
+    def _probabilities(self, scores: Array) -> Array:
+        return np.exp(self._log_probabilities(scores))
+
+    def _log_probabilities(self, scores: Array) -> Array:
         if scores.ndim > 1:
             return special.log_softmax(scores, axis=1)
         if len(self.classes_) == 1:
@@ -204,6 +267,23 @@ class NaiveBayes(BatchLearner):
         return np.column_stack([special.log_expit(-scores), special.log_expit(scores)])
 
     predict_one = BatchLearner._predict_one_by_scores
+
+    @property
+    @on_snapshot
+    def class_log_prior_(self) -> Array:
+        """The logarithm of each class's prior, (classes,)."""
+        self._fitted()
+        counts = self.class_count_
+        return np.log(priors_of(self.priors, counts, self.classes_.tolist()))
+
+    @property
+    @on_snapshot
+    def feature_log_prob_(self) -> Array:
+        """The logarithm of each feature's probability in each class, (classes, features)."""
+        self._fitted()
+        if self._tally.kind == "gaussian":
+            raise AttributeError("gaussian naive Bayes has densities, and no probabilities of features: see mean_")
+        return self._tally.log_probabilities(float(self.alpha))
 
     def _solve(self, problem: BatchProblem) -> BatchSolution:
         data, codes, row_weights, classes = problem
@@ -253,7 +333,7 @@ class NaiveBayes(BatchLearner):
                 "variance='per-class' makes the boundary quadratic, and a separator is linear: use 'pooled', or "
                 "scikit-learn's GaussianNB"
             )
-        if self.kind == "multinomial":
+        if self.kind in ("multinomial", "complement"):
             refuse_negative(data)
         if self.kind == "categorical":
             refuse_not_one_hot(data, groups_of(self.groups, data.n_features))
@@ -283,14 +363,27 @@ class NaiveBayes(BatchLearner):
 
     def _found(self, tally: ClassCounts, classes: Array) -> BayesWeights:
         labels = classes.tolist()
-        priors = priors_of(self.priors, tally.class_count, labels)
+        priors = self._priors(tally, labels)
         return tally.found(priors, float(self.alpha), float(self.variance_floor), labels)
+
+    def _priors(self, tally: ClassCounts, labels: list[Any]) -> Array:
+        """Return the probability of each class; all 1 for a kind without priors."""
+        if tally.kind != "complement":
+            return priors_of(self.priors, tally.class_count, labels)
+        if self.priors is not None:
+            raise ParameterError(f"priors={self.priors!s:.60}: kind='complement' has no priors; remove priors=")
+        if len(empty := np.flatnonzero(tally.class_count == 0)):
+            raise InvalidDataError(
+                f"the class {labels[empty[0]]!r} has had no rows: start without `classes` to let it join when its "
+                "first row comes"
+            )
+        return np.ones(len(labels))
 
     def _check_facts(self) -> None:
         super()._check_facts()
         columns = len(self.classes_) if len(self.classes_) > 2 else 1
         self._tally.refuse_unsound(len(self.classes_), self.n_features_in_)
-        priors_of(self.priors, self._tally.class_count, self.classes_.tolist())
+        self._priors(self._tally, self.classes_.tolist())
         rounded = self.rounding_.shape == (columns,) and np.isfinite(self.rounding_).all()
         if not rounded or "open_labels_" not in vars(self):
             raise ValueError("it does not say how its weights were rounded, or whether more labels may come")
@@ -300,8 +393,8 @@ class NaiveBayes(BatchLearner):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = self.kind in ("multinomial", "categorical")
-        tags.classifier_tags.poor_score = self.kind == "multinomial"  # on features that are no counts
+        tags.input_tags.positive_only = self.kind in ("multinomial", "complement", "categorical")
+        tags.classifier_tags.poor_score = self.kind in ("multinomial", "complement")  # on features that are no counts
         return tags
 
 

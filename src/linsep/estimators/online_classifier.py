@@ -1,7 +1,7 @@
 """An online learner for a user-defined rule."""
 
 from numbers import Real
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
@@ -67,10 +67,10 @@ class OnlineClassifier(OnlineLearner):
         self,
         rule: Any,
         *,
-        link: str = "additive",
+        link: Literal["additive", "exponential", "sinh", "p-norm"] = "additive",
         eta: float = 0.5,
         p: float | None = None,
-        readout: str = "last",
+        readout: Literal["last", "average"] = "last",
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(**shared)

@@ -1,7 +1,7 @@
 """Passive-aggressive learners."""
 
 from numbers import Real
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -46,7 +46,12 @@ class PassiveAggressive(OnlineLearner):
     }
 
     def __init__(
-        self, *, C: float = 1.0, variant: str = "PA-I", readout: str = "last", **shared: Unpack[Shared]
+        self,
+        *,
+        C: float = 1.0,
+        variant: Literal["PA", "PA-I", "PA-II"] = "PA-I",
+        readout: Literal["last", "average"] = "last",
+        **shared: Unpack[Shared],
     ) -> None:
         super().__init__(**shared)
         self.C = C

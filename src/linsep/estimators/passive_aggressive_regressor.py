@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import count
 from math import inf, isfinite
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -112,9 +112,10 @@ class PassiveAggressiveRegressor(Regressor):
     }
 
     def __init__(
-        self, *, C: float = 1.0, variant: str = "PA-I", epsilon: float = 0.1, readout: str = "last",
+        self, *, C: float = 1.0, variant: Literal["PA", "PA-I", "PA-II"] = "PA-I", epsilon: float = 0.1,
+        readout: Literal["last", "average"] = "last",
         max_iter: int = 10, tol: float | None = 1e-3, n_iter_no_change: int = 5, early_stopping: bool = False,
-        validation_fraction: float = 0.1, shuffle: bool | str = True, random_state: Any = None,
+        validation_fraction: float = 0.1, shuffle: bool | Literal["blocks", "once"] = True, random_state: Any = None,
         fit_intercept: bool = True, intercept_scaling: float = 1.0, warm_start: bool = False,
     ) -> None:  # fmt: skip
         self.C = C

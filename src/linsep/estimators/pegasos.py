@@ -1,7 +1,7 @@
 """Pegasos: the linear support vector machine, trained by stochastic subgradient steps."""
 
 from numbers import Real
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -41,7 +41,9 @@ class Pegasos(OnlineLearner):
         "readout": [StrOptions(set(READOUTS))],
     }
 
-    def __init__(self, *, alpha: float = 1e-4, readout: str = "last", **shared: Unpack[Shared]) -> None:
+    def __init__(
+        self, *, alpha: float = 1e-4, readout: Literal["last", "average"] = "last", **shared: Unpack[Shared]
+    ) -> None:
         super().__init__(**shared)
         self.alpha = alpha
         self.readout = readout

@@ -1,6 +1,6 @@
 """ROMMA, plain and aggressive."""
 
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 from sklearn.utils._param_validation import StrOptions
 
@@ -44,7 +44,9 @@ class ROMMA(OnlineLearner):
         "readout": [StrOptions(set(READOUTS))],
     }
 
-    def __init__(self, *, aggressive: bool = False, readout: str = "last", **shared: Unpack[Shared]) -> None:
+    def __init__(
+        self, *, aggressive: bool = False, readout: Literal["last", "average"] = "last", **shared: Unpack[Shared]
+    ) -> None:
         super().__init__(**shared)
         self.aggressive = aggressive
         self.readout = readout

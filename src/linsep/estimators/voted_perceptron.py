@@ -1,7 +1,7 @@
 """The voted perceptron: every hypothesis of the run has a vote, as large as the rounds that it survived."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -64,10 +64,10 @@ class VotedPerceptron(Voter):
     def __init__(
         self,
         *,
-        readout: str = "vote",
+        readout: Literal["vote", "plurality", "random", "last", "average", "longest"] = "vote",
         normalize: bool = False,
         max_support: int | None = None,
-        when_full: str = "raise",
+        when_full: Literal["raise", "forget"] = "raise",
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(**shared)

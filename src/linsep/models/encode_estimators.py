@@ -1,6 +1,8 @@
 """Encode learners, feature maps and pipelines, and decode them with validation."""
 
 import sys
+from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.data.text.transformers import TextCounter, TextHasher
 from linsep.engine.readouts import UPDATES
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.calibration import CalibratedClassifier, Recent
+from linsep.estimators.calibration import CalibratedClassifier, Map, Recent
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
 from linsep.estimators.passive_aggressive_regressor import PassiveAggressiveRegressor
@@ -17,12 +19,12 @@ from linsep.estimators.registry import LEARNERS
 from linsep.models.earlier_files import present_model, present_parameters
 from linsep.models.encode_state import decode_state, encode_state, is_count
 from linsep.models.encoding import Decoder, Encoder, Foreign
-from linsep.solvers.calibration import Isotonic, Platt
+from linsep.solvers.calibration import Isotonic, Platt, Temperature
 from linsep.training.by_loss import Columns
 from linsep.transforms import MAPS
 from linsep.validation.errors import ParameterError
 
-Maps = list[Platt | Isotonic]
+Maps = list[Map]
 
 CLASSIFIERS: dict[str, type[Learner]] = {
     **{name: entry.learner for name, entry in LEARNERS.items()},
@@ -38,8 +40,10 @@ def _encode_calibration(model: CalibratedClassifier, to: Encoder, name: str) -> 
     """Encode the calibration maps, and the rows that they were fitted to."""
     maps: Any = model.calibration_
     arrays = to.arrays
-    kind = "isotonic" if maps and isinstance(maps[0], Isotonic) else "platt"
-    if kind == "platt":
+    kind = KINDS_OF_MAPS[type(maps[0])] if maps else "platt"
+    if kind == "temperature":
+        arrays[f"{name}.temperature"] = np.array([of.slope for of in maps], np.float64)
+    elif kind == "platt":
         arrays[f"{name}.platt"] = np.array(maps, np.float64).reshape(len(maps), len(Platt._fields))
     else:
         arrays[f"{name}.corners"] = np.array([len(of.x) for of in maps], np.int64)
@@ -55,9 +59,9 @@ def _decode_calibration(model: CalibratedClassifier, meta: dict[str, Any], decod
     count = classes if classes > 2 else classes - 1
     if not is_count(meta["rows"]):
         raise Foreign("the rows that its calibration has seen are not a count")
-    if meta["maps"] not in ("platt", "isotonic"):
+    if not isinstance(meta["maps"], str) or meta["maps"] not in DECODERS:
         raise Foreign(f"its calibration is of the kind {meta['maps']!r:.40}, which does not exist")
-    model._maps = (_platts if meta["maps"] == "platt" else _isotonics)(count, decoder, name)
+    model._maps = DECODERS[meta["maps"]](count, decoder, name)
     model._recent, model._rows = _recent(classes, decoder, name), meta["rows"]
 
 
@@ -87,6 +91,20 @@ def _isotonics(count: int, decoder: Decoder, name: str) -> Maps:
         if not ((y >= 0) & (y <= 1)).all() or not (y[1:] >= y[:-1])[within].all():
             raise Foreign("a map of its calibration has probabilities that are none, or fall")
     return [Isotonic(*of) for of in zip(np.split(x, cuts), np.split(y, cuts), strict=True)]
+
+
+def _temperatures(count: int, decoder: Decoder, name: str) -> Maps:
+    slopes = decoder.array(f"{name}.temperature", (np.float64,), (min(count, 1),), finite=False)
+    if not ((slopes >= 0) & (slopes < np.inf)).all():
+        raise Foreign("the temperature of its calibration is not a finite number of 0 and above")
+    return [Temperature(slope) for slope in slopes.tolist()]
+
+
+KINDS_OF_MAPS: dict[type, str] = {Platt: "platt", Isotonic: "isotonic", Temperature: "temperature"}
+DECODERS: dict[str, Callable[[int, Decoder, str], Maps]] = {
+    "platt": _platts, "isotonic": _isotonics, "temperature": _temperatures,
+}  # fmt: skip
+"""The reader of each kind of map."""
 
 
 def _recent(classes: int, decoder: Decoder, name: str) -> Recent:
@@ -390,6 +408,10 @@ def _encode_calibrated(model: CalibratedClassifier, to: Encoder, name: str) -> d
     learner, own, template = model._fitted(), model.get_params(deep=False), None
     _kind_of(learner)
     given = own.pop("estimator")
+    if model.ensemble:
+        raise ParameterError("an ensemble of calibrated learners is not saved: set ensemble=False, and fit again")
+    if not isinstance(own["cv"], Integral):
+        del own["cv"]  # folds are of training alone
     if model.on != "prefit":
         parameters = _encode_parameters(given, to, f"{name}.template.parameters")
         template = {"learner": _kind_of(given), "parameters": parameters}

@@ -16,7 +16,7 @@ from linsep.engine.atomic_write import atomic_write
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.calibration import has_relative_scores
 from linsep.models.encode_estimators import is_calibrated, is_pipeline, last_of, learner_of
-from linsep.solvers.calibration import Platt
+from linsep.solvers.calibration import Isotonic
 from linsep.validation.errors import ParameterError
 
 AT_ONCE = 1 << 16
@@ -86,7 +86,8 @@ def export_json(model: Any, path: str | os.PathLike[str], names: Names = None) -
     A calibrated model has "calibration" before "weights": the "maps" from scores to probabilities, one for two classes
     (of the second), else one a class, whose results are divided by their sum. A map is a "slope" and an "offset", for
     1 / (1 + exp(-(slope * score + offset))), or "x" and "y", between which it is linear. If "relative" is true, the
-    best of the other classes' scores is subtracted from each score first.
+    best of the other classes' scores is subtracted from each score first. The "method" "temperature" has one map for
+    all classes: scores times its "slope" are the exponents of a softmax.
     Numbers are written so that they are read back to the bit; all is ASCII.
 
     Parameters
@@ -191,10 +192,12 @@ def _calibration(model: Any) -> dict[str, Any]:
         return {}
     fitted = last_of(model)
     maps = [
-        {"slope": of.slope, "offset": of.offset} if isinstance(of, Platt) else {"x": of.x.tolist(), "y": of.y.tolist()}
+        {"x": of.x.tolist(), "y": of.y.tolist()}
+        if isinstance(of, Isotonic)
+        else {"slope": of.slope, "offset": getattr(of, "offset", 0.0)}
         for of in fitted.calibration_
     ]
-    relative = len(fitted.classes_) > 2 and has_relative_scores(fitted.estimator_)
+    relative = len(fitted.classes_) > 2 and fitted.method != "temperature" and has_relative_scores(fitted.estimator_)
     return {"calibration": {"method": fitted.method, "relative": relative, "maps": maps}}
 
 

@@ -57,10 +57,12 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'linsep.plots' has no attribute {name!r}")
-    return _load(f"linsep.plots.{_HOMES[name]}", name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'linsep.plots' has no attribute {name!r}")
+        return _load(f"linsep.plots.{_HOMES[name]}", name)
 
 
 def _load(module: str, name: str) -> Any:

@@ -1,10 +1,10 @@
-"""Fit calibration maps: Platt's sigmoid and isotonic regression."""
+"""Fit calibration maps: Platt's sigmoid, isotonic regression, and one temperature for all classes."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import isotonic_regression
-from scipy.special import expit, logit
+from scipy.optimize import brentq, isotonic_regression
+from scipy.special import expit, logit, softmax
 
 from linsep.engine.arrays import Array
 
@@ -14,6 +14,8 @@ SURE = 2.0**-52
 CLOSE, GOOD = 1e-20, 1e-10
 """Newton's method stops at the first gap; where rounding stops it before, it is well below the second."""
 SUFFICIENT, HALVINGS = 1e-4, 60
+STEEPEST = 2.0**20
+"""The largest slope of a temperature, on scores within ±1: scores that separate have no best one."""
 
 
 class Platt(NamedTuple):
@@ -168,3 +170,70 @@ def fit_isotonic(scores: Any, positive: Any, weights: Array = NO_WEIGHTS) -> Iso
     found = isotonic_regression(np.bincount(place, w * member) / mass, weights=mass)
     ends = np.unique(np.concatenate([found.blocks[:-1], found.blocks[1:] - 1]))
     return Isotonic(points[ends], np.clip(found.x[ends], 0.0, 1.0))
+
+
+class Temperature(NamedTuple):
+    """Pr(class c | s) = e^(slope s_c) / sum over k of e^(slope s_k).
+
+    Of two classes with one score it is 1 / (1 + e^-(slope s)) for the second.
+    The slope is the inverse of the temperature. The most probable class is that of the highest score.
+
+    >>> Temperature(2.0).probabilities([[0.0, 0.5, 400.0], [1.0, 1.0, 1.0]]).round(2)
+    array([[0.  , 0.  , 1.  ],
+           [0.33, 0.33, 0.33]])
+    """
+
+    slope: float
+
+    def probabilities(self, scores: Any) -> Array:
+        """Return the probability of each class, (rows, classes), or of the second one, (rows,), given scores."""
+        s = np.asarray(scores, np.float64)
+        with np.errstate(over="ignore"):
+            if s.ndim == 1:
+                return expit(self.slope * s)
+            below = 0.5 * s - 0.5 * s.max(axis=1, keepdims=True)  # halves: their difference does not overflow
+            return softmax(2.0 * (self.slope * below), axis=1)
+
+
+def fit_temperature(scores: Any, codes: Any, weights: Array = NO_WEIGHTS) -> Temperature:
+    """Return the temperature of the most likely labels.
+
+    It minimises the sum of w_i [ln sum_k e^(slope s_ik) - slope s_iy], which is convex in the slope: its derivative is
+    brought to 0 between 0 and a largest slope. `scores` are (rows, classes), or (rows,) for two classes; rows with NaN
+    are left out. No rows at all give the slope 0.
+
+    Guo, Pleiss, Sun and Weinberger (2017), "On calibration of modern neural networks".
+
+    >>> fit_temperature([[0.0, 4.0], [4.0, 0.0], [0.0, 4.0], [0.0, 4.0]], [1, 0, 1, 0]).probabilities([[0, 4]]).round(2)
+    array([[0.25, 0.75]])
+    """
+    s = np.asarray(scores, np.float64)
+    if s.ndim == 1:
+        s = np.column_stack([np.zeros(len(s)), s])
+    w = np.ones(len(s)) if len(weights) == 0 else np.asarray(weights, np.float64)
+    kept = (w > 0) & ~np.isnan(s).any(axis=1)
+    s, own, w = s[kept], np.asarray(codes, np.intp)[kept], w[kept]
+    if not len(s):
+        return Temperature(0.0)
+    exponent = int(np.frexp(np.abs(s).max())[1])  # so that no difference of scores overflows
+    u = np.ldexp(s, -exponent - 1)
+    u -= u.max(axis=1, keepdims=True)
+    radius = float(-u.min())
+    if radius == 0.0:
+        return Temperature(0.0)
+    u /= radius
+    at_label = u[np.arange(len(u)), own]
+    w = w / w.max()
+
+    def derivative(slope: float) -> float:
+        return float((w * ((softmax(slope * u, axis=1) * u).sum(axis=1) - at_label)).sum())
+
+    if derivative(0.0) >= 0.0:
+        found = 0.0
+    elif derivative(STEEPEST) <= 0.0:
+        found = STEEPEST
+    else:
+        found = float(brentq(derivative, 0.0, STEEPEST, xtol=1e-14, rtol=1e-14, maxiter=500))
+    with np.errstate(over="ignore"):
+        slope = float(np.ldexp(found / radius, -exponent - 1))
+    return Temperature(slope if np.isfinite(slope) else float(np.finfo(np.float64).max))

@@ -7,7 +7,7 @@ to 0.22 s by std on 500,000 x 20 numbers), and what they keep is not what model 
 
 import math
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -95,7 +95,9 @@ class Scale(FeatureMap):
         "power_of_two": ["boolean"],
     }
 
-    def __init__(self, largest: str = "norm", divisor: float | None = None, power_of_two: bool = False) -> None:
+    def __init__(
+        self, largest: Literal["norm", "entry"] = "norm", divisor: float | None = None, power_of_two: bool = False
+    ) -> None:
         self.largest = largest
         self.divisor = divisor
         self.power_of_two = power_of_two
@@ -161,7 +163,7 @@ class ScaleColumns(FeatureMap):
     _facts: ClassVar[frozenset[str]] = FeatureMap._facts | {"scale_", "largest_", "n_rows_", "mean_", "squares_"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {"by": [StrOptions({"max", "std"})]}
 
-    def __init__(self, by: str = "max") -> None:
+    def __init__(self, by: Literal["max", "std"] = "max") -> None:
         self.by = by
 
     def _learn(self, X: Any) -> None:
@@ -237,7 +239,7 @@ class Standardize(ScaleColumns):
     _facts: ClassVar[frozenset[str]] = ScaleColumns._facts - {"largest_"} | {"center_"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {"center": ["boolean", StrOptions({"auto"})]}
 
-    def __init__(self, center: bool | str = "auto") -> None:
+    def __init__(self, center: bool | Literal["auto"] = "auto") -> None:
         self.center = center
 
     def _learn(self, X: Any) -> None:

@@ -26,6 +26,7 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
 LITTLE = 1 << 20
 """Bytes up to which data are copied to the most common types."""
+NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
 NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
 INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 LARGEST = float(np.finfo(np.float64).max)

@@ -77,7 +77,7 @@ REFUSED = {
     "a solver": (["-l", "logistic-regression", "--solver", "newton", "--stream"], "by --solver newton sees all rows"),
     "epochs": (["-l", "least-squares", "--stream", "--epochs", "3"], "adds each row to the sums once"),
     "an option": (["-l", "naive-bayes", "--epochs", "3"], "naive-bayes has no --epochs"),
-    "a map": (["--calibrate", "platt"], "there are sigmoid and isotonic"),
+    "a map": (["--calibrate", "platt"], "--calibrate platt: choose sigmoid, isotonic or temperature"),
 }
 
 

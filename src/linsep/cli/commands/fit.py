@@ -74,7 +74,7 @@ def run(
     ] = False,
     calibrate: Annotated[
         str | None,
-        typer.Option(metavar="METHOD", help="Add probabilities: sigmoid or isotonic."),
+        typer.Option(metavar="METHOD", help="Add probabilities: sigmoid, isotonic or temperature."),
     ] = None,
     time_limit: TimeLimit = None,
     workers: Workers = None,
@@ -164,8 +164,8 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
         raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
     if test and holdout is not None:
         raise UsageError("--test and --holdout both say what to judge the model by: give one of them")
-    if calibrate not in (None, "sigmoid", "isotonic"):
-        raise UsageError(f"--calibrate {calibrate}: there are sigmoid and isotonic")
+    if calibrate not in (None, "sigmoid", "isotonic", "temperature"):
+        raise UsageError(f"--calibrate {calibrate}: choose sigmoid, isotonic or temperature")
     if resume is not None and calibrate is not None:
         raise UsageError(f"--calibrate: {resume} continues with what it has")
 

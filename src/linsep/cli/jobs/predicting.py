@@ -17,6 +17,7 @@ from linsep.data.dataset import AlignedPart
 from linsep.data.sources import Source, sources_of
 from linsep.data.streaming import Stream
 from linsep.data.text.format import LabelledText
+from linsep.data.vw import Vw
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write, naming
 from linsep.models.encode_estimators import is_calibrated
@@ -45,10 +46,11 @@ def predict(
     pool: WorkerPool | None = None,
 ) -> None:  # fmt: skip
     """Write the predictions for all rows."""
-    if isinstance(saved.form, LabelledText):
+    if isinstance(saved.form, LabelledText | Vw):
         saved.form.labels_optional = True  # type: ignore[misc]
-        if data == [STDIN]:  # plain lines look like no format, and a redirected file has no name that tells it
-            options = {"format": saved.form.name, **options}
+    if isinstance(saved.form, LabelledText) and data == [STDIN]:
+        # Plain lines look like no format, and a redirected file has no name that tells it.
+        options = {"format": saved.form.name, **options}
     if pool is not None:
         _predict_with_workers(saved, data, output, out, options, pool)
         return

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -27,7 +27,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import ColumnIndexError
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
-from linsep.estimators.calibration import CalibratedClassifier
+from linsep.estimators.calibration import CalibratedClassifier, Method
 from linsep.evaluation.scoring import Scores, predictions, scoring_of
 from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
@@ -128,7 +128,7 @@ class Task:
         if self.model is None:
             self.model = self.learner
         if self.calibrate is not None:
-            self.model = CalibratedClassifier(self.learner, method=self.calibrate, on="progressive")
+            self.model = CalibratedClassifier(self.learner, method=cast("Method", self.calibrate), on="progressive")
 
     def like(self) -> dict[str, Any]:
         """Return how a model that is resumed has its data read."""
@@ -177,7 +177,7 @@ def _fit(task: Task, X: Any, rows: Dataset) -> Any:
     """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
     learner, progress = task.learner, task.progress
     if task.calibrate is not None:
-        model = CalibratedClassifier(learner, method=task.calibrate)
+        model = CalibratedClassifier(learner, method=cast("Method", task.calibrate))
         with progress.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
     if not isinstance(learner, OnlineLearner) or learner._at_once:

@@ -2,7 +2,9 @@
 
 As in Vowpal Wabbit with its default, `--hash strings`: a name of digits only is that number plus the seed, any other is
 its MurmurHash3 with the seed. The seed of a namespace is 0, that of a feature is the hash of its namespace; the default
-namespace has the hash 0. The last bits of a feature's hash are its column.
+namespace has the hash 0. The last bits of a feature's hash are its column. A feature without a name has the hash of its
+namespace plus its number among those of the namespace. A feature whose value is a word has the hash of the word, with
+the feature's hash as the seed, and the value 1 whatever the scale.
 """
 
 from typing import Any
@@ -37,6 +39,8 @@ FEW = 24
 MOST_DIGITS = 1 << 11
 """Values that a digit may have."""
 NEWLINE, RETURN, SPACE, TAB, COLON, BAR, QUOTE = 10, 13, 32, 9, 58, 124, 39
+PLUS, MINUS, POINT, CASE = 43, 45, 46, 32
+LOWER_A, LOWER_F, LOWER_I, LOWER_N = 97, 102, 105, 110
 MOST_LETTERS = 255
 """Bytes that the name of a namespace may have: where names are kept, each of its features is kept with it."""
 FINE = -1
@@ -54,8 +58,8 @@ REASONS = {
     NO_NAMESPACE: "{} has no namespace before the colon",
     LONG_NAMESPACE: f"{{}} is too long for a namespace, which has {MOST_LETTERS} bytes at most",
     BAD_SCALE: "{} is not a finite number to scale a namespace",
-    NO_NAME: "{} has no name before the colon",
-    BAD_VALUE: "{} is not a finite number; for a word as value, write it as a part of the name",
+    NO_NAME: "{} has no name before the colon, and vocabulary=True gives columns by name: name it, or hash the names",
+    BAD_VALUE: "{} is neither a finite number nor a word",
     TOO_LARGE: "{} is too large for the type of the values, or becomes so by its scale or by what it is added to",
     BAD_BYTE: "{} has a control byte in it, such as NUL or a carriage return",
 }
@@ -325,21 +329,43 @@ def namespace(
     return k, at, FINE if _word_ends(text, k) else BAD_BYTE, end, seed, scale
 
 
+@called
+def _begins_a_number(text: Any, k: Any) -> bool:
+    """Tell whether a value begins as a number, NaN or infinity does: with anything behind it is no word."""
+    if text[k] == PLUS or text[k] == MINUS or text[k] == POINT or digit(text[k]) < TEN:
+        return True
+    if text[k] | CASE == LOWER_N:
+        return text[k + ONE] | CASE == LOWER_A and text[k + ONE + ONE] | CASE == LOWER_N
+    return text[k] | CASE == LOWER_I and text[k + ONE] | CASE == LOWER_N and text[k + ONE + ONE] | CASE == LOWER_F
+
+
+@called
+def _word_value(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
+    """Return where the word that begins at text[k] ends, and its hash."""
+    return name_at(text, k, seed)
+
+
 @written_out
 def value_after(
-    text: Any, begin: Any, k: Any, scale: float, values: Any, powers: Any, known: Any, hard: Any, counts: Any
-) -> tuple[Any, Any, int, float]:
-    """Read `[:value]` after the name text[begin:k]: where it ends, where a fault is, its reason, and the value."""
+    text: Any, begin: Any, k: Any, h: Any, scale: float, values: Any, powers: Any, known: Any, hard: Any, counts: Any
+) -> tuple[Any, Any, int, float, Any, Any]:
+    """Read `[:value]` after the name text[begin:k], whose hash is h.
+
+    Returns where the value ends, where a fault is, its reason, the value, and the end and the hash of the name, to
+    which a value that is a word belongs.
+    """
+    end = k
     if text[k] != COLON:
-        return k, begin, FINE if _word_ends(text, k) else BAD_BYTE, scale
-    if k == begin:
-        return k, begin, NO_NAME, scale
+        return k, begin, FINE if _word_ends(text, k) else BAD_BYTE, scale, end, h
     k += ONE
     at = k
     status, k, value = number_for(text, k, values, powers, known, hard, counts)
     if status == NO_NUMBER or not _word_ends(text, k):
-        return k, at, BAD_VALUE, value
-    return k, at, FINE, values.dtype.type(value) * scale
+        if _word_ends(text, at) or _begins_a_number(text, at):
+            return k, at, BAD_VALUE, value, end, h
+        k, h = _word_value(text, at, h)
+        return k, at, FINE if _word_ends(text, k) else BAD_VALUE, 1.0, k, h
+    return k, at, FINE, values.dtype.type(value) * scale, end, h
 
 
 @kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)
@@ -373,19 +399,24 @@ def read_rows(
         while reason == FINE and text[k] == BAR:
             space = k + ONE
             k, at, reason, space_end, seed, scale = namespace(text, space, importances, powers, known, hard, counts)
+            unnamed = np.uint32(0)
             while reason == FINE:
                 k = word = past_blanks(text, k)
                 if text[k] == BAR or line_ends(text, k):
                     break
                 k, h = name_at(text, k, seed)
-                end = k
-                k, at, reason, value = value_after(text, word, k, scale, values, powers, known, hard, counts)
+                k, at, reason, value, end, h = value_after(text, word, k, h, scale, values, powers, known, hard, counts)
+                if end == word and reason == FINE:
+                    h = np.uint32(h + unnamed)
+                    unnamed = np.uint32(unnamed + np.uint32(1))
+                    if mode == NUMBERED:
+                        at, reason = word, NO_NAME
                 values[m] = value
                 if not np.isfinite(values[m]):
                     reason = TOO_LARGE
                 if values[m] != 0.0:
                     place = np.int64(h & mask)
-                    if mode != HASHED:
+                    if mode != HASHED and end != word:
                         number, named = add_name(
                             text, word, end, space, space_end, h, slots, hashes, marks, letters, named
                         )

@@ -124,7 +124,11 @@ class BatchLearner(Learner):
         more may come.
         """
         data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
-        labels = clean(y, data.n_rows)
+        return self._continued(data, clean(y, data.n_rows), classes, sample_weight, first)
+
+    def _continued(
+        self, data: Dense | Csr, labels: Array, classes: Any, sample_weight: Any, first: bool
+    ) -> tuple[BatchProblem, Array, bool]:
         refuse_bad_entries(data)
         self._check_entries(data)
         if first:

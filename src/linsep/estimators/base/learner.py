@@ -1,6 +1,7 @@
 """Base class of all learners: predict, scores, weights, single rows."""
 
 from collections.abc import Callable
+from math import isfinite
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -33,10 +34,12 @@ from linsep.training.state import NO_WEIGHTS, TOO_LARGE, SparseState, TrainingSt
 from linsep.training.transaction import PREPARED, all_or_nothing, on_snapshot
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
+    NO_NAMES,
     canonical,
     entries_of_pair,
     known_dict,
     known_entries,
+    names_among,
     refuse_bad_entries,
     row_of,
     single_row,
@@ -219,15 +222,57 @@ class Learner(ClassifierMixin, LinearModel):
             indices, values = indices[known], values[known]
         return predictor.predict(indices, values)
 
-    @on_snapshot
-    def _predict_one_by_scores(self, x: Any) -> Any:
-        """Return the label of one row; features never seen count as 0."""
+    def _score_one(self, x: Any) -> Array:
+        """Return the scores of one row, as `decision_function` returns those of a table with this row."""
         self._fitted()
         entries = self._entries_of(x)
         indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
         known = (indices >= 0) & (indices < self.n_features_in_)
-        row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
-        return predicted_labels(self._finite_scores(row), self.classes_).tolist()[0]
+        return self._finite_scores(single_row(indices[known], values[known], self.n_features_in_, self._bias))
+
+    @on_snapshot
+    def _predict_one_by_scores(self, x: Any) -> Any:
+        """Return the label of one row; features never seen count as 0."""
+        return predicted_labels(self._score_one(x), self.classes_).tolist()[0]
+
+    def _probabilities(self, scores: Array) -> Array:
+        """Return the probability of each class, given scores, (rows, classes)."""
+        raise AttributeError(f"{type(self).__name__} has no probabilities: wrap it in CalibratedClassifier")
+
+    @on_snapshot
+    def _predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """Return the probability of each label for one row; features never seen count as 0."""
+        return dict(zip(self.classes_.tolist(), self._probabilities(self._score_one(x))[0].tolist(), strict=True))
+
+    def _add_names(self, x: Any) -> None:
+        """Add a feature for each new name in x."""
+        if not hasattr(x, "items"):
+            if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
+                self.n_features_in_ = row_of(x).size if sp.issparse(x) else np.asarray(x).size
+            return
+        x = dict(x.items())
+        named = names_among(x)
+        if not named and (x or hasattr(self, "n_features_in_")):
+            if x and self._names is not None:
+                raise ValueError("x numbers its columns, but the learner's features have names")
+            return
+        if self._names is None:
+            if getattr(self, "n_features_in_", 0) > 0:
+                raise ValueError(NO_NAMES)
+            self._check_open_width()
+            self._names, self.n_features_in_ = {}, 0
+        for name in named:
+            if not isfinite(x[name]):
+                raise ValueError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
+            self._names.setdefault(name, len(self._names))
+        self.n_features_in_ = max(self.n_features_in_, len(self._names))
+        self._make_room()
+
+    def _check_open_width(self) -> None:
+        """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
+
+    def _make_room(self) -> None:
+        """Widen what has been learned to the number of features, after names were added."""
 
     @on_snapshot
     def _prepare_predict_one(self) -> RowPredictor:

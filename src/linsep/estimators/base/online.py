@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any, ClassVar, Never, Self, TypedDict
+from typing import Any, ClassVar, Literal, Never, Self, TypedDict
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,15 +38,13 @@ from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
-    NO_NAMES,
+    NO_WIDTH,
     canonical,
     finite_array,
     known_dict,
-    names_among,
     refuse_beyond,
     refuse_many_labels,
     refuse_other_columns,
-    row_of,
     single_row,
     without_duplicates,
 )
@@ -54,7 +52,6 @@ from linsep.validation.labels import clean, codes_among, encode, first_classes, 
 
 READOUTS: dict[str, type] = {"last": Last, "average": Average}
 """The readouts by name, of learners that keep no history."""
-NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
 SEE = """    **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
 """Placeholder for the shared parameters in a learner's docstring."""
@@ -66,16 +63,16 @@ class SharedButIntercept(TypedDict, total=False):
     max_iter: int
     tol: float | None
     n_iter_no_change: int
-    shuffle: bool | str
+    shuffle: bool | Literal["blocks", "once"]
     random_state: Any
-    intercept_scaling: float | str
+    intercept_scaling: float | Literal["auto"]
     warm_start: bool
-    class_weight: Any
-    multi_class: str
+    class_weight: dict[Any, float] | Literal["balanced"] | None
+    multi_class: Literal["auto", "ovr", "joint"]
     n_jobs: int | None
     shards: int | None
-    mixing: str
-    log: bool | str
+    mixing: Literal["uniform", "rows", "mistakes"]
+    log: bool | Literal["auto"]
 
 
 class Shared(SharedButIntercept, total=False):
@@ -163,6 +160,7 @@ class OnlineLearner(Learner):
     _entry_limit: float | None = None
     _row_learner: RowLearner | None = None
     """Cached as `_row_predictor` is."""
+    multi_class: str
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [None, Interval(Real, 0, None, closed="left")],
@@ -186,17 +184,17 @@ class OnlineLearner(Learner):
         max_iter: int = 10,
         tol: float | None = None,
         n_iter_no_change: int = 5,
-        shuffle: bool | str = True,
+        shuffle: bool | Literal["blocks", "once"] = True,
         random_state: Any = None,
         fit_intercept: bool = True,
-        intercept_scaling: float | str = AUTO,
+        intercept_scaling: float | Literal["auto"] = "auto",
         warm_start: bool = False,
-        class_weight: Any = None,
-        multi_class: str = "auto",
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        multi_class: Literal["auto", "ovr", "joint"] = "auto",
         n_jobs: int | None = None,
         shards: int | None = None,
-        mixing: str = "uniform",
-        log: bool | str = "auto",
+        mixing: Literal["uniform", "rows", "mistakes"] = "uniform",
+        log: bool | Literal["auto"] = "auto",
         **unknown: Never,
     ) -> None:
         if unknown:
@@ -412,34 +410,10 @@ class OnlineLearner(Learner):
         if self._entry_limit is not None:
             refuse_beyond(entries, self._entry_limit)
 
-    def _add_names(self, x: Any) -> None:
-        """Add a feature for each new name in x; the weights are widened by doubling."""
-        if not hasattr(x, "items"):
-            if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
-                self.n_features_in_ = row_of(x).size if sp.issparse(x) else np.asarray(x).size
-            return
-        x = dict(x.items())
-        named = names_among(x)
-        if not named and (x or hasattr(self, "n_features_in_")):
-            if x and self._names is not None:
-                raise ValueError("x numbers its columns, but the learner's features have names")
-            return
-        if self._names is None:
-            if getattr(self, "n_features_in_", 0) > 0:
-                raise ValueError(NO_NAMES)
-            self._check_open_width()
-            self._names, self.n_features_in_ = {}, 0
-        for name in named:
-            if not isfinite(x[name]):
-                raise ValueError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
-            self._names.setdefault(name, len(self._names))
-        self.n_features_in_ = max(self.n_features_in_, len(self._names))
+    def _make_room(self) -> None:
         if hasattr(self, "_state") and self.n_features_in_ > self._state.features:
-            self._state.resize(2 * self.n_features_in_)
+            self._state.resize(2 * self.n_features_in_)  # doubled, so that not every name is a copy
             self._drop_prepared()
-
-    def _check_open_width(self) -> None:
-        """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
 
     def _prepare_learn_one(self, entries: tuple[Array, Array, bool], y: Any) -> RowLearner:
         """Cache what stays constant between single rows; a new label becomes a class, if labels may arrive."""

@@ -10,7 +10,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.facts import Fact
-from linsep.estimators.base.online import NO_WIDTH, OnlineLearner
+from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.traits import Traits
 from linsep.kernels.functions import Linear
 from linsep.training import votes
@@ -21,7 +21,14 @@ from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.training.update_log import Record
 from linsep.training.votes import Readings
 from linsep.validation.errors import ParameterError
-from linsep.validation.inputs import canonical, refuse_bad_entries, refuse_many_labels, refuse_other_columns, single_row
+from linsep.validation.inputs import (
+    NO_WIDTH,
+    canonical,
+    refuse_bad_entries,
+    refuse_many_labels,
+    refuse_other_columns,
+    single_row,
+)
 
 LINEAR = ("last", "average", "longest")
 """Readouts that are sums of hypotheses."""

@@ -36,10 +36,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in FIGURES:
-        raise AttributeError(f"module 'linsep.plots.notes' has no attribute {name!r}")
-    return _load(f"linsep.plots.notes.note_{FIGURES[name].note}", name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in FIGURES:
+            raise AttributeError(f"module 'linsep.plots.notes' has no attribute {name!r}")
+        return _load(f"linsep.plots.notes.note_{FIGURES[name].note}", name)
 
 
 def __dir__() -> list[str]:

@@ -7,10 +7,13 @@ linear in counts, in presence, in one-hot columns, and, where the classes share 
     categorical   the same, p_c summing to 1 over the columns of each variable
     bernoulli     w_cj = ln p_cj / (1 - p_cj)         b_c = ln prior_c + sum of ln(1 - p_cj)
     gaussian      w_cj = (m_cj - m_j) / v_j           b_c = ln prior_c - sum of (m_cj² - m_j²) / (2 v_j)
+    complement    w_cj = -ln q_cj                     b_c = 0
 
-m_j, the mean of all rows, drops out of every comparison of classes. Two classes have one column, the second's less the
-first's, taken as the logarithm of one quotient, which is known to twice the bits of a float: where two probabilities
-are equal, the weight is 0 and not nearly 0, and a weight is off by its own last bit alone.
+q_c is p of the rows of all classes but c: a class with few rows is known by many (Rennie, Shih, Teevan and Karger,
+2003, "Tackling the poor assumptions of naive Bayes text classifiers"). m_j, the mean of all rows, drops out of every
+comparison of classes. Two classes have one column, the second's less the first's, taken as the logarithm of one
+quotient, which is known to twice the bits of a float: where two probabilities are equal, the weight is 0 and not nearly
+0, and a weight is off by its own last bit alone.
 """
 
 import math
@@ -31,7 +34,7 @@ TOO_LARGE = "the counts are too large for float64: divide all of X by one factor
 AT_ONCE = 1 << 11
 """Features whose logarithms are taken in one go, so that they stay in the cache on their way."""
 SUM_ROWS = 64
-KINDS = ("multinomial", "bernoulli", "categorical", "gaussian")
+KINDS = ("multinomial", "complement", "bernoulli", "categorical", "gaussian")
 MOST = 2.0**960
 """Sums of counts are below: weights are made of products of pairs of float64, which want some room above it."""
 NONE = np.empty((0, 0))
@@ -94,6 +97,22 @@ def multinomial(counts: Array, priors: Array, alpha: float, labels: Sequence[Any
         return _logs(np.divide(chances, at_once[: len(chances)], out=chances)), None
 
     return _found(logs, counts.shape[1], priors)
+
+
+def complement(counts: Array, alpha: float, labels: Sequence[Any]) -> BayesWeights:
+    """Return the weights of counts by those of all other classes: the less others have a feature, the more it tells.
+
+    For two classes they are those of :func:`multinomial` with equal priors.
+
+    >>> complement(np.array([[3.0, 1.0], [0.0, 5.0]]), 1.0, "ab").weights.round(3)
+    array([[-1.54 ],
+           [ 0.944],
+           [ 0.   ]])
+    """
+    others = np.asfortranarray(np.maximum(counts.sum(axis=0) - counts, 0.0))
+    refuse_impossible(others, alpha, labels, "has a complement, the rows of all other classes, that never")
+    found = multinomial(others, np.ones(len(counts)), alpha, labels)
+    return found._replace(weights=0.0 - found.weights)
 
 
 def categorical(counts: Array, groups: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> BayesWeights:
@@ -333,6 +352,11 @@ class ClassCounts(NamedTuple):
         tables = {name: table for name, table in self._asdict().items() if name in PER_CLASS and table.size}
         return self._replace(**{name: np.insert(table, places, 0.0, axis=0) for name, table in tables.items()})
 
+    @property
+    def features(self) -> int:
+        """The number of features."""
+        return int((self.mean if self.kind == "gaussian" else self.feature_count).shape[1])
+
     def widened(self, more: int) -> "ClassCounts":
         """Return the counts with more features, which were 0 in all rows so far."""
         tables = {name: table for name, table in self._asdict().items() if name in TABLES and table.size}
@@ -345,11 +369,28 @@ class ClassCounts(NamedTuple):
         counts = self.feature_count
         if self.kind == "gaussian":
             return gaussian(self._moments, priors, floor, labels)
+        if self.kind == "complement":
+            return complement(counts, alpha, labels)
         if self.kind == "bernoulli":
             return bernoulli(self.class_count, counts, priors, alpha, labels)
         if self.kind == "categorical":
             return categorical(counts, self.groups, priors, alpha, labels)
         return multinomial(counts, priors, alpha, labels)
+
+    def log_probabilities(self, alpha: float) -> Array:
+        """Return ln p_cj, (classes, features), not for "gaussian"; -ln q_cj for "complement"."""
+        counts = self.feature_count
+        if self.kind == "complement":
+            counts = np.maximum(counts.sum(axis=0) - counts, 0.0)
+        if self.kind == "bernoulli":
+            totals = (self.class_count + 2 * alpha)[:, None]
+        elif self.kind == "categorical":
+            totals = np.array([np.bincount(self.groups, row)[self.groups] for row in counts + alpha])
+        else:
+            totals = (counts + alpha).sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs: Array = np.log(counts + alpha) - np.log(totals)
+        return 0.0 - logs if self.kind == "complement" else logs
 
     def refuse_unsound(self, classes: int, features: int) -> Self:
         """Raise a ValueError when these can't be the counts of so many classes and features."""
