@@ -79,7 +79,7 @@ class Theorem(ABC):
 
     @property
     def needs_powers(self) -> bool:
-        """Whether playing a run again takes a power or an exponential for each entry of a mistaken row."""
+        """Return whether replaying a run takes a power or an exponential for each entry of a mistaken row."""
         return False
 
     def exponent(self, entry: float, updates: int) -> float:

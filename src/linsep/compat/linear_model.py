@@ -87,7 +87,7 @@ def schedule(learning_rate: str, eta0: float, power_t: float, alpha: float) -> S
 
 
 class Stochastic(BaseEstimator):
-    """What the classifiers and the regressors share: parameters, the rule, training."""
+    """Base of the classifiers and the regressors: parameters, the rule, training."""
 
     loss: str
     learning_rate: str

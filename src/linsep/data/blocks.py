@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a pass over the data has come: bytes as they are stored, of how many (None: unknown), rows, seconds."""
+    """Progress of a pass over the data: stored bytes read, bytes in all (None: unknown), rows, seconds."""
 
     done: int
     total: int | None

@@ -236,7 +236,7 @@ class HashedNames(LazyNames):
 
     @property
     def collisions(self) -> int:
-        """How many columns have more than one name."""
+        """Return the number of columns with more than one name."""
         columns, _ = self._by_column()
         return int(np.count_nonzero(np.unique(columns, return_counts=True)[1] > 1))
 
@@ -277,7 +277,7 @@ class TableNames(LazyNames):
 
     @property
     def collisions(self) -> int:
-        """How many columns have more than one name."""
+        """Return the number of columns with more than one name."""
         return 0 if self.seen is None else self.seen.collisions
 
     def _plain(self, column: int) -> str:
@@ -368,7 +368,7 @@ class NamedFormat(LineFormat):
 
     @property
     def settled(self) -> bool:
-        """Whether the number of features is known, or may grow."""
+        """Return whether the number of features is known, or may grow."""
         return not self.vocabulary or self.looked or self.grows
 
     @property
@@ -385,7 +385,7 @@ class NamedFormat(LineFormat):
 
     @property
     def keeps(self) -> bool:
-        """Whether names that are hashed are kept: where rows are read like others, names are those of the others."""
+        """Return whether the names of hashed columns are kept; with `like=`, the names of the other data hold."""
         return self.keep_names and self.known is None
 
     def read_once(self) -> None:

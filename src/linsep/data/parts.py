@@ -83,7 +83,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """How parts are read: all that their readers need to know, and small, unless the names of the columns are many."""
+    """Settings of the readers of parts; small, unless the columns have many names."""
 
     form: Format
     dtype: Any
@@ -100,7 +100,7 @@ def stamp_of(path: str) -> tuple[int, int]:
 
 
 class Profile(NamedTuple):
-    """What some rows hold.
+    """Counts of some rows.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Profile(NamedTuple):
 
     @property
     def columns(self) -> Any:
-        """Which columns have an entry, as far as the last that does, or a few more; None where all have.
+        """Return a mask of the columns with an entry, up to the last such column or a few more; None for all.
 
         Those of svmlight text that is not settled yet are numbered as they are written.
         """
@@ -296,7 +296,7 @@ class PartRows:
 
     @property
     def profile(self) -> Profile:
-        """What the rows hold."""
+        """Return the counts of the rows."""
         if self._stored is not None:
             return profile_of(self._pass.part, self._pass.reading)
         builder = ProfileBuilder()
@@ -457,7 +457,7 @@ class Plan:
 
     @property
     def form(self) -> Format:
-        """How the data are read, as far as that is settled."""
+        """Return the format of the data, as far as it is decided."""
         return self._reader.form
 
     @property
@@ -467,7 +467,7 @@ class Plan:
 
     @property
     def on_error(self) -> str:
-        """What happens at a malformed row."""
+        """Return the policy for malformed rows."""
         return self._reader.policy.on_error
 
     @property
@@ -477,7 +477,7 @@ class Plan:
 
     @property
     def reading(self) -> Reading:
-        """How parts are read, for those that read them."""
+        """Return the settings of the readers of parts."""
         return Reading(self.form, self.dtype, self.on_error, self._reader.block_bytes, len(self.sources))
 
     def parts(self, count: int) -> list[Part]:

@@ -37,7 +37,7 @@ def _float(dtype: Any) -> Any:
 
 
 class Reader:
-    """One source of rows, its options, and what a scan of it has decided."""
+    """A source of rows, its options, and the results of its scan."""
 
     def __init__(
         self, source: Any, /, *, format: str | None = None, dtype: Any = None, like: Any = None,
@@ -74,7 +74,7 @@ class Reader:
 
     @property
     def rereadable(self) -> bool:
-        """Whether the sources can be read more than once."""
+        """Return whether the sources can be read more than once."""
         return all(source.rereadable for source in self.sources)
 
     def parts(self, form: Format, clock: Clock, *, deferred: bool = False) -> Iterator[Rows]:

@@ -1,4 +1,4 @@
-"""Where bytes come from: files, globs, folders of parts, open files, the standard input; compressed or not."""
+"""Open sources of bytes: files, globs, folders of parts, open files, the standard input; compressed or not."""
 
 import bz2
 import glob
@@ -39,7 +39,7 @@ HIDDEN = (".", "_")
 
 @dataclass
 class Source:
-    """One stream of bytes: a file by name, or one that is open already."""
+    """A stream of bytes: a file by name, or an open file."""
 
     name: str
     handle: Any = None
@@ -57,7 +57,7 @@ class Source:
 
     @property
     def rereadable(self) -> bool:
-        """Whether it can be read more than once."""
+        """Return whether the source can be read more than once."""
         if self.once:
             return False
         if self.handle is None:
@@ -84,7 +84,7 @@ class Source:
 
     @property
     def packed(self) -> bool:
-        """Whether it is compressed."""
+        """Return whether the source is compressed."""
         with self.open() as file:
             return file.compression is not None
 
@@ -289,7 +289,7 @@ class Bytes:
 
     @property
     def position(self) -> int:
-        """How far the source has been read."""
+        """Return the number of bytes read."""
         return self._counted.count
 
     def read_into(self, view: memoryview, live: bool = False) -> int:

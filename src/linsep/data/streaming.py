@@ -41,7 +41,7 @@ class Stream:
 
     @property
     def form(self) -> Format:
-        """How the data are read, with all columns decided."""
+        """Return the format of the data, with all columns decided."""
         self._settle()
         return self.reader.form
 

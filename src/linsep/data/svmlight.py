@@ -61,7 +61,7 @@ class Svmlight(LineFormat):
 
     @property
     def settled(self) -> bool:
-        """Whether the beginning of the indices and the number of features are known."""
+        """Return whether the first index and the number of features are known."""
         return self.zero_based is not None and (self.n_features is not None or self.grows)
 
     @property

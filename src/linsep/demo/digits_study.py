@@ -51,7 +51,7 @@ class Split(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One run of ten binary classifiers, and its results after each of some numbers of epochs."""
+    """A run of ten binary classifiers, and its results after some numbers of epochs."""
 
     degree: int
     seed: int

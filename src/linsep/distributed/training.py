@@ -148,7 +148,7 @@ def _refuse(learner: Any, epochs: int | None) -> None:
 
 
 class Run:
-    """One training: its shards, and their profile."""
+    """A training run: its shards, and their profile."""
 
     def __init__(
         self, learner: Any, engine: Engine, source: Any, y: Any, options: dict[str, Any], progress: Report | None

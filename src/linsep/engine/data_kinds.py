@@ -126,7 +126,7 @@ class Csr(NamedTuple):
 
 
 class Single(NamedTuple):
-    """One sparse row as a user gave it, not yet checked, and the code of its class or its target.
+    """A sparse row as the user gave it, not yet checked, and the code of its class or its target.
 
     `distinct` says that no index occurs twice.
     """
@@ -169,7 +169,7 @@ class Room(NamedTuple):
 
 
 class NoRoom(NamedTuple):
-    """Nothing: a pass over other rows needs no room."""
+    """Empty scratch memory, for a pass over other kinds of rows."""
 
 
 def room_for(data: Any) -> tuple[Array, ...]:

@@ -37,7 +37,7 @@ class NotFlatError(Exception):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a flat function is to be run.
+    """Target of a flat function: compiled code or plain Python.
 
     `calls` has the function that is called in place of another, or of an operator between two numbers; None stands for
     the argument itself. If `compiled` is False, constants are Python's own numbers, functions that are compiled apart

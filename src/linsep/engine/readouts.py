@@ -35,7 +35,7 @@ class LastWithLosses(NamedTuple):
 
 
 class AverageWithLosses(NamedTuple):
-    """As `Average`, but a weighted row counts as one round; and the sum of the losses as in `LastWithLosses`."""
+    """Like `Average`, but a weighted row counts as one round, and losses are summed as in `LastWithLosses`."""
 
     u: Array
     mass: Array

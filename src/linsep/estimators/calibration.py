@@ -459,7 +459,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _has_temperature(self) -> bool:
-        """Whether the map is a temperature: that of the fit, even if `method` was set to another since."""
+        """Return whether the fitted map is a temperature, even if `method` has changed since."""
         maps = self._maps
         return isinstance(maps[0], Temperature) if maps else self.method == "temperature"
 

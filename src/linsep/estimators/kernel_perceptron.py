@@ -145,7 +145,7 @@ class KernelPerceptron(Voter):
 
     @property
     def dual_coef_(self) -> Array:
-        """How much of each row of `support_` the weights that answer have: (classes, rows), (1, rows) of two."""
+        """Return the coefficients of the rows of `support_` in the weights: (classes, rows); (1, rows) for two."""
         self._check_linear()
         shares, _, divisors = self._hypotheses().dual(self.readout, self.normalize)
         return self._of_classes((shares / divisors).T, axis=0, flat=False)

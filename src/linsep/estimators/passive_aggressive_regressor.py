@@ -140,7 +140,7 @@ class PassiveAggressiveRegressor(Regressor):
 
     @property
     def updates_(self) -> int:
-        """How often the rule moved the weights."""
+        """Return the number of updates."""
         return int(self._trained().state.tally.counts[UPDATES, 0])
 
     @property
@@ -379,7 +379,7 @@ class PassiveAggressiveRegressor(Regressor):
 
     @property
     def _averaged_rounds(self) -> float:
-        """How many rounds are in the average; 0 without one."""
+        """Return the number of rounds in the average; 0 without an average."""
         columns = self._trained()
         return float(columns.state.readout.clock[0]) if columns.averages else 0.0
 

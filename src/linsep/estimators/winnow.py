@@ -74,7 +74,7 @@ class _Multiplicative(OnlineLearner):
 
     @property
     def exponents_(self) -> Array:
-        """What the weights are the exponentials of, before they are normalised: (binary classifiers, weights).
+        """Return the logarithms of the weights before they are normalised: (binary classifiers, weights).
 
         Winnow has a weight a feature, balanced Winnow two, the second half for -x; with a bias two more follow, for
         +beta and -beta. All are 0 at the start. Z is the sum of their exponentials. One-vs-rest has a row a class,

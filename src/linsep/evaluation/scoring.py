@@ -75,7 +75,7 @@ class Group(NamedTuple):
 
 
 class AtThreshold(NamedTuple):
-    """What a threshold finds of the second class: rows with that probability, or score, or a higher one.
+    """Precision and recall of the second class for rows with at least this probability or score.
 
     Attributes
     ----------

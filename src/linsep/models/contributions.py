@@ -1,4 +1,4 @@
-"""What a model's prediction is made of: each feature's weight times its value."""
+"""Explain a prediction by its parts: each feature's weight times its value."""
 
 from collections.abc import Callable
 from copy import copy
@@ -21,7 +21,7 @@ from linsep.validation.labels import predicted_labels
 
 
 class Contribution(NamedTuple):
-    """What a feature adds to the score of the predicted class.
+    """The part of a feature in the score of the predicted class.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Contribution(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a row has its label.
+    """Explanation of a row's label.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ class RuleStandIn(NamedTuple):
 
 @promises(reads="sign", needs_norm=False)
 class ShrinkingRuleStandIn(NamedTuple):
-    """As :class:`RuleStandIn`, of weights that the rule may have shrunk."""
+    """Like :class:`RuleStandIn`, for weights that the rule may have shrunk."""
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         """Return no numbers, so that training fails."""
@@ -182,7 +182,7 @@ class Decoder:
 
 
 class Codec(NamedTuple):
-    """How values of a kind are stored: whether it takes a value, and how to encode and to decode one."""
+    """Encoding of a kind of values: a test of the value, an encoder and a decoder."""
 
     takes: Callable[[Any], bool]
     encode: Callable[[Encoder, Any, str], dict[str, Any]]

@@ -35,7 +35,7 @@ __all__ = ["ModelError", "Saved", "load", "opened", "save"]
 
 @dataclass(frozen=True)
 class Saved:
-    """What a model file holds.
+    """Contents of a model file.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ class Groups(NamedTuple):
 
 
 class BrierParts(NamedTuple):
-    """What one class adds to a Brier score."""
+    """Parts of a Brier score from one class."""
 
     reliability: float
     resolution: float

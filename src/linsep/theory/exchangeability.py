@@ -37,7 +37,7 @@ class OrderTest(NamedTuple):
 
     @property
     def refuted(self) -> bool:
-        """Whether the rows did not come in random order."""
+        """Return whether the labels refute a random order of the rows."""
         return self.p_value <= LEVEL
 
 

@@ -31,7 +31,7 @@ helper = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 
 
 class Versus(NamedTuple):
-    """How both learners fared on the same rows, and what their theorems allow."""
+    """Mistakes of both learners on the same rows, and the bounds of their theorems."""
 
     features: int
     relevant: int

@@ -1,4 +1,4 @@
-"""What the theorems follow from mistake to mistake: the perceptron's two lengths and Winnow's potential, in float64.
+"""Compute the quantities of the proofs after each mistake: the perceptron's two lengths and Winnow's potential.
 
 Rows are z = y x, the bias as a column of its own, one for each mistake and in their order. Dense rows are summed up
 a block at a time. Of sparse rows only the entries are touched: sorted by column, their running sums are the weights

@@ -169,7 +169,7 @@ class Enough:
 
     @property
     def more_helps(self) -> bool:
-        """Whether mistakes are left and still fall, or there was one epoch only, of which nobody can tell.
+        """Return whether mistakes remain and still fall; True after a single epoch, which shows no trend.
 
         They fall if the last epoch made fewer than each in the first half, by more than chance: the square root.
         """

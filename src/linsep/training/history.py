@@ -42,7 +42,7 @@ class RoundClock(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether every round so far counted once."""
+        """Return whether every round so far counted once."""
         return not len(self.rounds)
 
     def at(self, rounds: Array) -> Array:
@@ -320,7 +320,7 @@ class History:
 
     @property
     def precomputed(self) -> bool:
-        """Whether the kernel is a matrix: what is kept of a row is then its kernel value with itself."""
+        """Return whether the kernel is a matrix. The history then stores the kernel value of a row with itself."""
         return isinstance(self.kernel, Precomputed)
 
     def copy(self) -> "History":

@@ -29,7 +29,7 @@ CACHED_NUMBERS = 1 << 14
 
 
 class Gain(NamedTuple):
-    """What a shard has changed in the state that it started from."""
+    """Difference between a shard's state and the state that it started from."""
 
     s: Array
     """s_i - s."""
@@ -105,7 +105,7 @@ def take(sums: Array, factor: float, array: Array) -> None:
 
 
 class ShardMix:
-    """One mix: gains are added in the order of the shards, and none need be kept until the others are there."""
+    """A mix that adds gains in the order of the shards and stores none of them."""
 
     def __init__(self, state: TrainingState, mixing: str) -> None:
         self.state, self.mixing = state, mixing

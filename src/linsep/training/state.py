@@ -57,7 +57,7 @@ CACHE_BYTES = 1 << 20
 
 
 class Parts(NamedTuple):
-    """What a learner is made of: a rule, a link with its number (rate or power), a readout."""
+    """Components of a learner: a rule, a link with its number (rate or power), a readout."""
 
     rule: Any
     link: str = "additive"
@@ -285,7 +285,7 @@ class TrainingState:
 
     @property
     def _one_column(self) -> bool:
-        """Whether the state is one binary classifier of one column: its codes are signs."""
+        """Return whether the state is one binary classifier of one column, whose codes are signs."""
         return self.columns == 1 and not self.pair and self.first_column is None
 
     def compiled_pass(self, data: type) -> Tiered:

@@ -100,7 +100,7 @@ class UpdateLog:
 
     @property
     def is_open(self) -> bool:
-        """Whether updates are logged."""
+        """Return whether updates are logged."""
         return len(self.lines.numbers) > 0
 
     @property

@@ -57,7 +57,7 @@ def divided(X: Any, divisors: Any) -> Any:
 
 
 class Scale(FeatureMap):
-    """One number by which all entries are divided, so that the largest row norm, or the largest |entry|, is 1.
+    """Divide all entries by one number, so that the largest row norm, or the largest |entry|, is 1.
 
     x -> x / divisor_. No mistake bound changes by it, since the margin shrinks as R does; scaling each row by its own
     norm would be another algorithm. Rows that come after the first pass may be larger than 1.

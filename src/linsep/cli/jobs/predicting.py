@@ -33,7 +33,7 @@ EMPTY = b"\n"
 
 
 class Output(NamedTuple):
-    """What is written for each row: "labels", "scores", "probabilities", or labels with so many features."""
+    """The output for each row: "labels", "scores", "probabilities", or labels with so many features."""
 
     what: str = "labels"
     features: int = 0

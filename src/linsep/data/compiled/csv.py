@@ -18,7 +18,7 @@ SINGLE = np.empty(0, np.float32)
 
 
 class RowMarks(NamedTuple):
-    """Where the rows of a text begin and end, the line each begins in (from 0), its fields, and where the last ends."""
+    """Positions of the rows of a text: begin, end, first line (from 0), fields, and the end of the last row."""
 
     begins: Array
     ends: Array

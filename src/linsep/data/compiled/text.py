@@ -31,7 +31,7 @@ MIDDLE = np.uint64(1 << 31)
 
 
 class Tables(NamedTuple):
-    """What is known of every character: the ASCII ones of words, small (0: in no word), the small ones, the kinds."""
+    """Tables of characters: ASCII ones of words in lower case (0: in no word), lower cases, kinds."""
 
     fold: Array
     small: Array

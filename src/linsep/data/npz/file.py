@@ -78,7 +78,7 @@ def map_file(path: Named) -> Map:
 
 
 class Member(NamedTuple):
-    """Where a member lies in the file, and its checksum."""
+    """The place of a member in the file, and its checksum."""
 
     begin: int
     end: int
@@ -86,7 +86,7 @@ class Member(NamedTuple):
 
 
 class Archive:
-    """What an archive holds, by name: that all of it lies within the file is checked, what it is not.
+    """Members of an archive by name. Their places are checked to lie within the file; their contents are not.
 
     Examples
     --------

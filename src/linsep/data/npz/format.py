@@ -42,7 +42,7 @@ class NpzFormat(Format):
 
     @property
     def settled(self) -> bool:
-        """Whether the number of features is known."""
+        """Return whether the number of features is known."""
         return self.columns is not None
 
     @property

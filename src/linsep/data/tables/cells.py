@@ -53,7 +53,7 @@ BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.stri
 
 
 class CellError(NamedTuple):
-    """What is wrong with a row, and in which column, if in one."""
+    """A fault of a row, and its column, if it has one."""
 
     row: int
     column: str | None

@@ -66,17 +66,17 @@ class Text:
 
     @cached_property
     def body(self) -> int:
-        """How many lines the text has."""
+        """Return the number of lines of the text."""
         return int(np.count_nonzero(self.text == NEWLINE))
 
     @property
     def lines(self) -> int:
-        """How many lines it has, with those of the header."""
+        """Return the number of lines, including the header."""
         return self.above + self.body
 
     @cached_property
     def rows(self) -> RowMarks:
-        """Where its rows are."""
+        """Return the positions of the rows."""
         return mark_rows(self.text, ord(self.delimiter))
 
     def kinds(self, names: list[str]) -> dict[str, str | None]:
@@ -141,7 +141,7 @@ class Text:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether the compiled loop may try the text."""
+        """Return whether the compiled loop may try the text."""
         return len(self.text) > 0 and self._has_no_nul and bool(self.text[-1] == NEWLINE)
 
     @cached_property

@@ -61,7 +61,7 @@ CHANGED = "was not there before: the data have changed since they were first loo
 
 @dataclass
 class Table(Format):
-    r"""How a table is read: its options, and what was found out about its columns.
+    r"""The format of a table: its options, and the detected properties of its columns.
 
     Parameters
     ----------
@@ -243,12 +243,12 @@ class Table(Format):
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are sparse: there are words, documents, or indicators of missing numbers."""
+        """Return whether rows are sparse: they have words, documents, or indicators of missing numbers."""
         return self.found is not None and (self._has_words or self.text is not None)
 
     @property
     def _has_words(self) -> bool:
-        """Whether there are columns of words, or of indicators."""
+        """Return whether there are columns of words, or of indicators."""
         return self.found is not None and (bool(self.found.words) or self.missing == "indicator")
 
     @property
@@ -259,27 +259,27 @@ class Table(Format):
 
     @property
     def _hashed_grams(self) -> int:
-        """How many columns n-grams are hashed to."""
+        """Return the number of columns that n-grams are hashed to."""
         return 0 if self.text is None or self.vocabulary else self.text_features
 
     @property
     def _weights(self) -> int:
-        """How many columns there are, after those of numbers, that may be n-grams with weights."""
+        """Return the number of columns after those of numbers that may be n-grams with weights."""
         return 0 if not self.idf else len(self._vocabulary) if self.vocabulary else self.text_features
 
     @property
     def _numbered_names(self) -> bool:
-        """Whether columns are numbered as they are seen."""
+        """Return whether columns are numbered in the order of first sight."""
         return self.vocabulary or (self._has_words and self.n_features is None)
 
     @property
     def _keeps(self) -> bool:
-        """Whether names that are hashed are kept: where rows are read like others, names are those of the others."""
+        """Return whether the names of hashed columns are kept; with `like=`, the names of the other data hold."""
         return self.keep_names and not self.fixed
 
     @property
     def settled(self) -> bool:
-        """Whether the columns of the rows, and weights, are known before all have been seen, or columns may grow."""
+        """Return whether columns and weights are known before all rows have been read, or columns may grow."""
         return self.complete or (self.found is not None and not self._numbered_names and not self.idf)
 
     @property
@@ -358,7 +358,7 @@ class Table(Format):
 
     @property
     def _dialect(self) -> tuple[str, bool | None]:
-        """What separates the fields of a text file, and whether it begins with names."""
+        """Detect the separator of a text file, and whether its first line has names."""
         return self.delimiter or DELIMITERS[self.name], True if self.fixed and self.header is None else self.header
 
     def read_once(self) -> None:

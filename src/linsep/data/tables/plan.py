@@ -1,4 +1,4 @@
-"""What the columns of a table are for: numbers, words, documents, labels or weights."""
+"""Assign the columns of a table to numbers, words, documents, labels or weights."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -20,7 +20,7 @@ SEPARATORS = (";", "\t", "|", ",")
 
 
 class Documents(NamedTuple):
-    """Which column holds documents, which n-grams of these count, and whether names of hashed ones are kept."""
+    """The column of documents, its n-grams, and whether the names of hashed n-grams are kept."""
 
     column: str
     grams: Grams
@@ -30,7 +30,7 @@ class Documents(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Which columns are numbers, words, labels, weights, documents; and what missing cells do."""
+    """The columns of numbers, words, labels, weights and documents, and the treatment of missing cells."""
 
     numbers: tuple[str, ...]
     words: tuple[str, ...]
@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 class Schema(Protocol):
-    """What is known of a file's columns before its rows are read."""
+    """Properties of a file's columns that are known before its rows are read."""
 
     @property
     def names(self) -> list[str]:

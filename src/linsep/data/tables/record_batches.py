@@ -36,7 +36,7 @@ class Records:
 
     @property
     def lines(self) -> int:
-        """How many rows it has."""
+        """Return the number of rows."""
         return self.batch.num_rows
 
     def cells(self, plan: Plan, dtype: Any) -> Cells:

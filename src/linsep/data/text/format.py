@@ -187,7 +187,7 @@ class LabelledText(NamedFormat):
 
     @property
     def settled(self) -> bool:
-        """Whether columns and weights are known."""
+        """Return whether columns and weights are known."""
         return super().settled and (self.looked or not self.idf)
 
     def read_once(self) -> None:
@@ -232,7 +232,7 @@ class LabelledText(NamedFormat):
 
     @property
     def _changing(self) -> bool:
-        """Whether the entries of rows change after they were parsed, so that the length of rows is set at the end."""
+        """Return whether entries change after parsing, so that rows are normalised at the end."""
         return self.idf or self.vocabulary or self.keep_names or self.known is not None
 
     def _grams(self) -> Grams:

@@ -20,7 +20,7 @@ LARGEST = 1 << 31
 
 
 class Grams(NamedTuple):
-    """Which n-grams of a document count, and how: of characters or words, with `low` to `high` of them."""
+    """The n-grams of a document: of characters or words, `low` to `high` of them."""
 
     chars: bool = False
     low: int = 1

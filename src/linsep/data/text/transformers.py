@@ -299,7 +299,7 @@ class TextHasher(TextTransformer):
 
     @property
     def idf_(self) -> Array:
-        """What columns are multiplied by."""
+        """Return the factors of the columns."""
         return self._idf(self.n_features)
 
     def _columns(self) -> int:
@@ -449,7 +449,7 @@ class TextCounter(TextTransformer):
 
     @property
     def idf_(self) -> Array:
-        """What columns are multiplied by."""
+        """Return the factors of the columns."""
         return self._idf(len(self._known()))
 
     def _columns(self) -> int:

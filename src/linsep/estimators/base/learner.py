@@ -364,7 +364,7 @@ class Learner(ClassifierMixin, LinearModel):
 
     @property
     def _takes_counts(self) -> bool:
-        """Whether entries must be counts, such as those of words, neither scaled nor hashed."""
+        """Return whether entries must be counts, such as those of words, neither scaled nor hashed."""
         return False
 
     @property
@@ -374,7 +374,7 @@ class Learner(ClassifierMixin, LinearModel):
 
     @property
     def _weighs_unseen_features(self) -> bool:
-        """Whether a feature that no row had has a nonzero weight."""
+        """Return whether a feature without an entry in any row has a nonzero weight."""
         link = self._fitted().link
         return self._traits.counts_rows or (isinstance(link, Imaged) and link.form == EXPONENTIAL)
 

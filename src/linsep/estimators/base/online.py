@@ -230,12 +230,12 @@ class OnlineLearner(Learner):
 
     @property
     def mistakes_(self) -> Any:
-        """How often y * score <= 0 before the update; per class for one-vs-rest of three classes or more."""
+        """Return the number of rounds with y * score <= 0 before the update; per class for one-vs-rest of 3 or more."""
         return self._count(MISTAKES)
 
     @property
     def updates_(self) -> Any:
-        """How often the rule added to the weights; per class as for `mistakes_`."""
+        """Return the number of updates; per class as for `mistakes_`."""
         return self._count(UPDATES)
 
     @property
@@ -652,7 +652,7 @@ class OnlineLearner(Learner):
 
     @property
     def _reads_first_row(self) -> bool:
-        """Whether the first row chooses the constant feature's value."""
+        """Return whether the first row chooses the constant feature's value."""
         return bool(self.fit_intercept) and self.intercept_scaling == AUTO
 
     def _first_bias(self, entries: Array | None) -> float:

@@ -77,7 +77,7 @@ class LogisticSolution(NamedTuple):
 
     @property
     def infinite(self) -> bool:
-        """Whether f has no minimum: it falls forever along some direction."""
+        """Return whether f has no minimum: it falls forever along some direction."""
         return self.cause is not None
 
 
@@ -97,7 +97,7 @@ class LogisticProblem(NamedTuple):
 
     @property
     def free_bias(self) -> bool:
-        """Whether there is a bias, and no prior on it."""
+        """Return whether there is a bias without a prior."""
         return self.data.bias != 0.0 and self.penalty[-1, 0] == 0.0
 
     @property

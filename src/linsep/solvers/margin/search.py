@@ -95,12 +95,12 @@ class MarginBracket:
 
     @property
     def separates(self) -> bool:
-        """Whether the w of the lower bound separates, whatever rounding did."""
+        """Return whether the w of the lower bound separates by more than rounding."""
         return self.lower > self.rounding
 
     @property
     def vanished(self) -> bool:
-        """Whether v is 0, as far as it is asked."""
+        """Return whether v is 0, up to the tolerance."""
         return not self.separates and self.upper <= self.zero * self.points.radius
 
     def proved(self) -> bool:

@@ -53,7 +53,7 @@ class ZeroOne(NamedTuple):
 
     @property
     def separable(self) -> bool:
-        """Whether there are no mistakes."""
+        """Return whether there are no mistakes."""
         return not len(self.mistaken)
 
 
