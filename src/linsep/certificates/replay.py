@@ -67,9 +67,9 @@ class Replayed(NamedTuple):
     mixes: list[list[tuple[int, int]]]
     """For each epoch with an event, the number of the events of each shard, and its share."""
     rounded: int
-    """The rounds that were decided by rounding, and no other way."""
+    """Rounds whose score is within rounding of 0."""
     missed: int
-    """Those of them that are not listed."""
+    """Rounds of `rounded` that are not listed."""
     one: int
     """The number 1 in units of the scores; 0 if all steps are 1."""
     sums: str

@@ -116,7 +116,7 @@ class MistakeBound:
     """
 
     learner: str
-    """Whose mistakes: the perceptron's, Winnow's or balanced Winnow's."""
+    """The learner: the perceptron, Winnow or balanced Winnow."""
     passes: int | None = None
     """The number of passes over the rows; None for any number."""
 
@@ -159,7 +159,7 @@ def require(true: bool, otherwise: str) -> None:
 
 
 Field = tuple[Callable[[Any], bool], str]
-"""Whether a value is valid, and the error if it is not."""
+"""A test of a value, and the error for an invalid value."""
 
 
 def check_fields(name: str, part: dict[str, Any], fields: dict[str, Field]) -> None:
@@ -248,7 +248,7 @@ THEOREMS: dict[str, dict[str, Field]] = {
 }
 """The numbers of a run, by the theorem that it is held to."""
 STEPS = {"steps", "exponent"}
-"""Those that a run has only if it lists its rows."""
+"""Keys that a run has only if it lists its rows."""
 WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|(balanced )?Winnow's margin")
 """Names of witnesses."""
 

@@ -35,7 +35,7 @@ class Run(NamedTuple):
     rounds: int
     """The rounds, those without an update included."""
     mixes: list[list[list[int]]] | None = None
-    """Where shards were mixed, the updates of each and its share, mix by mix."""
+    """Updates and share of each shard, mix by mix; empty without shards."""
     updates: Array | None = None
     """The number of the round of each update, from 1."""
     rivals: Array | None = None
@@ -43,9 +43,9 @@ class Run(NamedTuple):
     arrive: bool = False
     """In pairs of classes, whether each class competes from its first row on: labels arrived one by one."""
     shards: list[list[int]] | None = None
-    """Where shards were mixed, how many there were, and in how many epochs; 1 for epochs without a mix."""
+    """Pairs of a number of shards and a number of epochs; 1 for epochs without a mix."""
     mixing: str = "uniform"
-    """What the share of a shard is."""
+    """The kind of share of a shard."""
     order: Any = "rows"
     """The order of the rows: as they are, or the seed and the scheme that shuffled them, and in how many epochs."""
 

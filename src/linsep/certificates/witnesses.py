@@ -36,7 +36,7 @@ LOSS = 1e-3
 TIGHT = 0.006
 """The relative gap of such a bound at which a search ends: with the rounding of both sides it stays under 1 %."""
 CLOSER = 0.1
-"""How much closer the Delta trick's bound for one pass, which is found soon, is followed."""
+"""Factor of precision of the Delta trick's bound for one pass, which converges fast."""
 SMALL = 1 << 20
 """Entries of the data up to which margins are followed to the end, of use or not."""
 FEW = 4096

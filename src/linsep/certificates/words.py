@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 DIGITS = 4
 """Digits that numbers are shown with."""
 SEPARATORS = {"perceptron": "hyperplane", "Winnow": "u >= 0", "balanced Winnow": "u"}
-"""Whose bounds are compared, and what must separate the rows for each."""
+"""Learners whose bounds are compared, and the separator that each requires."""
 NO_BOUND = "no bound"
 WEIGHTED, WEIGHTED_LABEL = "mixed mistakes", "weighted mistakes"
 """The claim of a mixed run that its theorem bounds, the sum of mistakes times their shards' weights mu; its line."""

@@ -14,9 +14,9 @@ BLOCK_BYTES = 1 << 21
 """Text that is read and parsed at once: enough to share among threads, little enough to stay in the cache."""
 NEWLINE = 10
 MARK = b"\xef\xbb\xbf"
-"""How some programs begin a file in UTF-8; it is no part of the first line."""
+"""Byte order mark of UTF-8, which is no part of the first line."""
 WIDE = (b"\xff\xfe", b"\xfe\xff")
-"""How files in UTF-16 begin."""
+"""Byte order marks of UTF-16."""
 
 
 class Block(NamedTuple):

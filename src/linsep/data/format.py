@@ -78,7 +78,7 @@ class Format(ABC):
     known: Array | FewColumns | None = field(default=None, init=False, repr=False)
     """The columns that earlier data had, where rows are read like those: entries of others count for nothing."""
     strict: bool = field(default=False, init=False, repr=False)
-    """Whether a row with such an entry is malformed."""
+    """True if a row with such an entry is malformed."""
     unseen: int = field(default=0, init=False, repr=False)
     """Such entries in the last pass so far."""
 

@@ -132,7 +132,7 @@ class LazyNames(Sequence[str]):
     """Names that are spelled when asked for; a subclass has their number and spells each."""
 
     hashed = False
-    """Whether there are as many as a hash has values, most of them never seen."""
+    """True if there are as many columns as hash values, most of them never seen."""
 
     @abstractmethod
     def name(self, column: int) -> str:
@@ -344,14 +344,14 @@ class NamedFormat(LineFormat):
     numbered_names: ClassVar[type[VocabularyNames]] = VocabularyNames
 
     shares_names: ClassVar[bool] = False
-    """Whether the names are those of another format, which has seen all of them."""
+    """True if the names are those of another format, which has seen all of them."""
     n_features: int | None = None
     vocabulary: bool = False
     keep_names: bool = False
     looked: bool = field(default=False, init=False, repr=False)
-    """Whether all rows have been seen, so that there are no other names."""
+    """True if all rows have been seen, so that there are no other names."""
     grows: bool = field(default=False, init=False, repr=False)
-    """Whether there are as many features as the rows that were finished have."""
+    """True if the number of features is that of the finished rows."""
     high: int = field(default=-1, init=False, repr=False)
     numbers: Vocabulary = field(default_factory=Vocabulary, init=False, repr=False)
     seen: HashedNames | None = field(default=None, init=False, repr=False)

@@ -90,7 +90,7 @@ class Reading:
     on_error: str = "raise"
     block_bytes: int = BLOCK_BYTES
     files: int = 1
-    """How many files there are in all."""
+    """Number of files."""
 
 
 def stamp_of(path: str) -> tuple[int, int]:

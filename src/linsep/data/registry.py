@@ -59,7 +59,7 @@ LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
     ("csv", lambda line: b"," in line),
     ("svmlight", LABEL.match),
 ]
-"""How a line of each format looks, from the strictest to the vaguest."""
+"""Patterns of the lines of each format, from the strictest to the vaguest."""
 
 
 def format_class(name: str) -> type[Format]:

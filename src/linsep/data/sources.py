@@ -17,16 +17,16 @@ from typing import Any
 from linsep.data.errors import DataError
 
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-"""How a compressed file begins."""
+"""First bytes of compressed files."""
 LONGEST_MAGIC = max(map(len, MAGIC))
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
-"""How the names of compressed files end."""
+"""Suffixes of compressed files."""
 CURES = {
     "bytes": ": io.BytesIO(...) makes a file of them",
     "ndarray": ": arrays need not be read, learners take them",
     "LazyFrame": ": collect() it first",
 }
-"""What to do about things that are no source of data."""
+"""Fixes for objects that are no source of data."""
 HEAD = 1 << 16
 """Bytes that are read to detect a format."""
 CHUNK = 1 << 16
@@ -44,13 +44,13 @@ class Source:
     name: str
     handle: Any = None
     table: bool = False
-    """Whether it is a table in memory, which has no bytes."""
+    """True if the source is a table in memory, which has no bytes."""
     once: bool = False
-    """Whether it is read once even where it could be read again."""
+    """True if the source is read once even if it could be read again."""
     live: bool = False
-    """Whether its lines are wanted as soon as they are there."""
+    """True if lines are needed as soon as they arrive."""
     span: tuple[int, int] | None = None
-    """Which of a file's bytes, row groups, record batches or rows are read, from one to before another; None: all."""
+    """Half-open range of the bytes, row groups, record batches or rows to read; None: all."""
     start: int = 0
     """The position of an open file when it was given: its rows begin there in every pass."""
     _begun: "Bytes | None" = None

@@ -54,7 +54,7 @@ from linsep.engine.updates import fits, record, shrink, spread, spread_all, spre
 
 DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW, TOO_LARGE = range(6)
 AHEAD = 8
-"""How many rows ahead of the current one a pass prefetches."""
+"""Number of rows that a pass prefetches."""
 
 
 class ClassRoom(NamedTuple):

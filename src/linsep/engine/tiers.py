@@ -137,7 +137,7 @@ class Tiered:
     spent = 0
     """The work of all functions in Python."""
     started = False
-    """Whether a function of this process has left Python."""
+    """True if a function of this process has left Python."""
 
     def __init__(
         self, template: Callable[..., Any], work: Callable[..., int] | None, *, name: str = "",

@@ -26,7 +26,7 @@ FIRST_BLOCK, BLOCK_SHARE, LONGEST_BLOCK = 16, 8, 1024
 Method = Literal["sigmoid", "isotonic", "temperature"]
 Map = Platt | Isotonic | Temperature
 CERTAIN = 2.0**-52
-"""How near to 0 and 1 a probability may come before its log-odds are taken."""
+"""Least distance of a probability from 0 and 1 in its log-odds."""
 METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
 """The methods with a map for each class."""
 

@@ -10,7 +10,7 @@ from linsep.rules import AggressiveRomma, Romma
 from linsep.training.state import Parts
 
 AGGRESSIVE = "its steps on rows that are no mistakes may lead away from every separator, and a mix of them err for ever"
-"""Why aggressive updates are not mixed."""
+"""Reason for refusing to mix aggressive updates."""
 
 
 class ROMMA(OnlineLearner):

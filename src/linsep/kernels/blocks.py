@@ -21,7 +21,7 @@ PAIRS = 512
 STRIPE = 64
 """Rows that BLAS takes at a time, or a multiple of them."""
 SPARE = 8
-"""How often more features than entries two sparse blocks have before columns that they do not share are left out."""
+"""Ratio of features to entries of two sparse blocks from which columns that they do not share are omitted."""
 quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
 """For arithmetic whose result is checked afterwards."""
 

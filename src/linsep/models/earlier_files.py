@@ -20,7 +20,7 @@ REMOVED = {"select": (None, "first", "worst", "random")}
 ADDED_TO_MODELS: dict[str, Any] = {"facts": {}}
 ADDED_TO_STATES: dict[str, Any] = {"behind": 0}
 ADDED_TO_LINKS: dict[str, Any] = {"dual": False}
-"""What earlier files do not have, and the value that it stands for."""
+"""Fields that earlier files lack, with their values for such files."""
 
 
 def present_parameters(kind: type, stored: dict[str, Any]) -> dict[str, Any]:

@@ -38,9 +38,9 @@ INDICES = (np.int32, np.int64)
 LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
 READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
 NUMBERS = ("pair", "bias", "first_features", "epochs", "rows", "behind", "background")
-"""What of a state is one number."""
+"""Fields of a state that are one number."""
 OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_bytes"}
-"""What of a log is one number or word, by its name in files."""
+"""Fields of a log that are one number or word, by their names in files."""
 COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
 MAY_BE_ZERO = ("power", "shrink")
 """Numbers of rules that may be 0; all others are above 0."""

@@ -368,4 +368,4 @@ CODECS: dict[str, Codec] = {
         _decode_frequencies,
     ),
 }
-"""How each kind of value that JSON has no word for is stored, by the key that marks it in a file."""
+"""Codecs of values that JSON lacks, by the keys that mark them in a file."""

@@ -23,7 +23,7 @@ Kernels = Iterable[Callable[..., Any]]
 LARGE, SPARSE = 1 << 26, 64
 """Of more columns than this, and more than so many times those known, there is no table: it would be mostly empty."""
 OF_ONE_READING = ("cast", "before", "strict", "unseen")
-"""What of a form's state belongs to one reading of data."""
+"""Parts of a format's state that belong to one reading of data."""
 
 REFUSED = (
     Foreign, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RecursionError,

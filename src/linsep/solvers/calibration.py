@@ -10,7 +10,7 @@ from linsep.engine.arrays import Array
 
 NO_WEIGHTS = np.empty(0)
 SURE = 2.0**-52
-"""How near to 0 and 1 a target may come: at 0 or 1 itself, scores that separate would have no best slope."""
+"""Least distance of a target from 0 and 1: at 0 or 1, separating scores would have no best slope."""
 CLOSE, GOOD = 1e-20, 1e-10
 """Newton's method stops at the first gap; where rounding stops it before, it is well below the second."""
 SUFFICIENT, HALVINGS = 1e-4, 60

@@ -17,7 +17,7 @@ from linsep.engine.arrays import Array
 from linsep.theory.bounds import check_probability
 
 OFF = 1e-4
-"""How far the probabilities of a row may be from the sum 1: those of float32 and many classes are not exact."""
+"""Tolerance of the sum 1 of a row's probabilities: in float32, sums over many classes are not exact."""
 HALVINGS = 60
 
 
@@ -29,7 +29,7 @@ class Groups(NamedTuple):
     observed: Array
     """The share of its rows that came true."""
     weight: Array
-    """How many rows it has; with sample weights, their sum."""
+    """Number of rows; with sample weights, their sum."""
 
 
 class BrierParts(NamedTuple):
@@ -58,7 +58,7 @@ class Brier(NamedTuple):
     within_covariance: float
     """Twice the mean covariance of forecast and outcome within a bin; 0 in groups of equal forecasts."""
     interval: tuple[float, float]
-    """Where the expected value is, with probability `confidence`."""
+    """Interval of the expected value, with probability `confidence`."""
     confidence: float
     groups: tuple[Groups, ...]
     """One of the second class, if there are two; else one for each class."""

@@ -24,7 +24,7 @@ from linsep.theory.bounds import fall
 
 WORD = 64
 STEP, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-"""What SplitMix64 adds from word to word, and multiplies with."""
+"""Increment and multipliers of SplitMix64."""
 MOST_ROUNDS = 2**31 - 1
 
 helper = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)

@@ -23,7 +23,7 @@ class Corrections(NamedTuple):
     rows: Array
     """The row of each correction, in order."""
     separates: bool
-    """Whether y (w·x + b) > 0 for every row."""
+    """True if y (w·x + b) > 0 for every row."""
 
 
 def locate_and_correct(

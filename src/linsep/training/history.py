@@ -73,11 +73,11 @@ class Hypotheses(NamedTuple):
     """Describe the hypotheses of one column as a sequence of updates; the weights themselves are not stored."""
 
     places: Array
-    """Which row made each update."""
+    """The row of each update."""
     amounts: Array
     keeps: Array
     times: Array
-    """When each update was made."""
+    """The round of each update."""
     norms: Array
     """The squared norm of each hypothesis: one more than updates."""
     begin: float
@@ -312,7 +312,7 @@ class History:
     most: int | None = None
     """The most rows to keep; None for no limit."""
     forgets: bool = False
-    """Whether the oldest updates are folded when there would be more rows; else that is an error."""
+    """True if the oldest updates are folded when there would be more rows; else that is an error."""
     _hypotheses: Any = field(default=None, repr=False)
     _written: Any = field(default=None, repr=False)
     _committed: Any = field(default=None, repr=False)

@@ -23,7 +23,7 @@ from linsep.training.update_log import MixLog, UpdateLog
 from linsep.training.weights import copied, start_readout, start_tally, with_own_image
 
 MIXINGS = ("uniform", "rows", "mistakes")
-"""What a shard's share in a mix may be."""
+"""Kinds of a shard's share in a mix."""
 CACHED_NUMBERS = 1 << 14
 """Numbers that stay near the processor from one operation on them to the next."""
 
@@ -110,7 +110,7 @@ class ShardMix:
     def __init__(self, state: TrainingState, mixing: str) -> None:
         self.state, self.mixing = state, mixing
         self.start = replace(state, tally=copied(state.tally))
-        """What shards set out from, while the state itself counts those that are back."""
+        """The state from which shards start; the state itself counts the finished shards."""
         shape = state.link.s.shape
         self.moved, self.evenly = np.zeros(shape), np.zeros(shape) if mixing == "mistakes" else None
         self.u, self.clock = np.zeros(shape) if isinstance(state.readout, Average) else None, 0.0

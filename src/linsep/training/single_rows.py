@@ -35,7 +35,7 @@ class Direct:
         self.value: Any = None
         self.compiled: Any = None
         self.direct = True
-        """Whether pairs of arrays may go straight to the kernel."""
+        """True if pairs of arrays may go straight to the kernel."""
 
     def fits(self, x: tuple[Any, ...]) -> bool:
         """Return whether x may go straight to the kernel: it is a pair of 1-d arrays of the types of the last row."""

@@ -439,7 +439,7 @@ class SparseState(TrainingState):
 
     sparse: SparseScorer = field(repr=False)
     on_request: bool
-    """Whether `sparsify` made it; else only time and memory differ."""
+    """True if `sparsify` made it; else only time and memory differ."""
 
     @classmethod
     def of(cls, few: TrainingState, scorer: Scorer, kept: KeptFeatures, on_request: bool) -> "SparseState":

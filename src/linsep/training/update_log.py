@@ -91,7 +91,7 @@ class UpdateLog:
     limit: float = np.inf
     """Bytes that the lines may take."""
     reason: str = ""
-    """Why no log is kept; empty if one is, or if training has not begun."""
+    """The reason why no log is kept; empty if updates are logged, or before training."""
     data_bytes: int = 0
     """The size of the rows so far, which an automatic log's limit is a share of."""
 

@@ -22,14 +22,14 @@ class Field(NamedTuple):
     """"rows" is the number of features and one more, for the bias; "columns" the number of columns of weights."""
     dtype: type = np.float64
     finite: bool = False
-    """Whether every value must be finite. Images and squared norms may overflow, and training handles that."""
+    """True if every value must be finite. Images and squared norms may overflow, and training handles that."""
     least: int = 0
     most: int = MOST_COUNTED
     """The range of integers: from `least` to below `most`. Floats have no range unless `signed` is False."""
     signed: bool = True
-    """Whether floats may be below 0."""
+    """True if floats may be below 0."""
     scratch: bool = False
-    """Whether scoring writes to the array."""
+    """True if scoring writes to the array."""
 
     def size(self, rows: int, columns: int) -> tuple[int, ...]:
         """Return the shape in numbers."""

@@ -27,10 +27,10 @@ Term = tuple[int, ...]
 MOST_FACTORS = 1 << 16
 """Factors of one term."""
 AT_ONCE = 1 << 16
-"""Products that are written in one go, to memory that is still at hand when they are copied to their place."""
+"""Products per block, so that a block is still in the cache when it is copied."""
 MOST = np.iinfo(np.int64).max
 BYTES = 16
-"""What an entry takes, at most."""
+"""Largest number of bytes of an entry."""
 MOST_OF_A_ROW = 1 << 31
 """Products of one row: 16 GB as float64."""
 MOST_DEGREE = 1 << 16

@@ -120,7 +120,7 @@ READOUT_NAMES = {
     "vote": "vote", "plurality": "vote", "average": "average", "random": "random hypothesis",
     "longest": "longest-lived hypothesis",
 }  # fmt: skip
-"""What predicts, for readouts of learners that keep the rows of their updates."""
+"""Descriptions of the readouts of learners that keep the rows of their updates."""
 SUPPORT, BYTES = "n_support", "support_bytes"
 """The number of rows that a voter keeps, and the memory that they take."""
 

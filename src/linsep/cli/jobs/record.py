@@ -32,7 +32,7 @@ class TrainingRecord:
     resumed: bool
     progressive_error: float | None
     progressive_of: str | None
-    """Whose predictions the progressive error counts, if not those of what predicts."""
+    """The readout whose predictions the progressive error counts, if it is not the one that predicts."""
     curve: list[list[int]]
     mistakes: int | None
     """None for a learner that does not go row by row."""

@@ -27,7 +27,7 @@ from linsep.data.compiled.intrinsics import (
 from linsep.engine.arrays import Array
 
 READ, HARD, NO_NUMBER = range(3)
-"""What became of a number: read; to be read exactly; not a number."""
+"""Results of reading a number: read; to be read exactly; not a number."""
 LOWEST, HIGHEST = -342, 308
 """Powers of ten beyond which 19 digits are 0 or infinite."""
 MOST_DIGITS, FAR = 19, 100_000

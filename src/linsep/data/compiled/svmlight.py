@@ -38,7 +38,7 @@ REASONS = {
 MOST_FAULTS, MOST_HARD = 256, 256
 """Faults and hard numbers after which the compiled reader returns them to Python, and continues."""
 BEFORE_QID, AFTER_QID = np.int64(-2), np.int64(-1)
-"""What stands for the last index of a row that has had none yet."""
+"""Placeholder for the last index of a row without an entry."""
 
 
 @written_out

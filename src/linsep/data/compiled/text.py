@@ -27,7 +27,7 @@ CONTEXTUAL = "Σ".encode(), "İ".encode()
 SPACE = np.uint8(32)
 
 MIDDLE = np.uint64(1 << 31)
-"""What stands for a count of 0."""
+"""Placeholder for a count of 0."""
 
 
 class Tables(NamedTuple):

@@ -32,7 +32,7 @@ HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 ALL_ONES, ONES, HIGH_BITS = (np.uint64(int(byte * 8, 16)) for byte in ("ff", "01", "80"))
 BLANKS, COLONS, BARS, ABOVE_NINE = (np.uint64(int(byte * 8, 16)) for byte in ("21", "3a", "7c", "76"))
 HARDS = 3
-"""Where the count of hard numbers is among the reader's counts."""
+"""Index of the count of hard numbers in the reader's counts."""
 NO_COLUMN = np.uint64(0xFFFFFFFFFFFFFFFF)
 FEW = 24
 """Entries that are sorted by insertion; longer rows are sorted digit by digit."""
@@ -64,10 +64,10 @@ REASONS = {
     BAD_BYTE: "{} has a control byte in it, such as NUL or a carriage return",
 }
 HASHED, NAMED, NUMBERED = range(3)
-"""What becomes of names: columns by hash; the same, and they are kept; columns by number of appearance."""
+"""Treatment of names: hashed columns; hashed columns with kept names; columns numbered by first sight."""
 ROWS, ENTRIES, FAULTS = range(3)
 LINES, ROOM, NAMES, SLOTTED, MORE_NAMES = range(HARDS + 1, HARDS + 6)
-"""What is counted so far, HARDS among it, and what is asked for: entries of a row to sort, room for names."""
+"""Counts so far, HARDS among them, and requests: entries of a row to sort, room for names."""
 MOST_FAULTS, MOST_HARD = 256, 4096
 """Faults and hard numbers after which the compiled reader returns them to Python, and continues."""
 MOST_BITS = 31

@@ -39,7 +39,7 @@ CHUNK = 1 << 22
 MOST_DIRECTORY, MOST_HEADER, MOST = 1 << 16, 1 << 10, 2**62
 """A directory or a header of an array with more bytes than this, or more rows or columns, are no data of ours."""
 START, END = b"PK\x03\x04", b"PK\x05\x06"
-"""How a member begins, and the last 22 bytes of an archive."""
+"""Signatures of a member's head, and of the last 22 bytes of an archive."""
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 

@@ -31,9 +31,9 @@ NULLS = [*("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#Q
 FIRST_CELLS = 16
 """Cells that are tried first to find out whether a column holds numbers."""
 EXACT = 2.0**53
-"""Where floats begin to leave out whole numbers: two labels beyond may become one."""
+"""First whole number whose successor is no float: two labels beyond it may become one."""
 FINE, MISSING, NO_NUMBER, INFINITE = range(4)
-"""What is the matter with the number of a cell."""
+"""Faults of the number of a cell."""
 FEWEST_DOCUMENTS, DISTINCT, LONG = 10, 0.9, 16
 """A column of words looks like documents if it has so many, such a share of them is distinct, and their mean length is
 so many bytes."""

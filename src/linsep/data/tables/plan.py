@@ -8,7 +8,7 @@ from linsep.data.errors import DataError
 from linsep.data.text.ngrams import Grams
 
 NUMBER, WORDS, TRUTH = "number", "words", "truth"
-"""What a column holds: TRUTH is true and false by its type, which are words but for labels."""
+"""Kinds of columns. TRUTH is a boolean type: words, except for labels."""
 FIRST = "read the first data with "
 """The cure for data that are read like others, which have no options of their own."""
 LABELS = ("label", "target", "y", "class")
@@ -26,7 +26,7 @@ class Documents(NamedTuple):
     grams: Grams
     kept: bool = False
     numbered: bool = False
-    """Whether n-grams are not hashed, but numbered in the order in which they are first seen."""
+    """True if n-grams are not hashed, but numbered in the order in which they are first seen."""
 
 
 class Plan(NamedTuple):
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     missing: str
     documents: Documents | None = None
     fixed: bool = False
-    """Whether they are read like those of earlier data."""
+    """True if n-grams are read into the columns of earlier data."""
 
     @property
     def columns(self) -> list[str]:

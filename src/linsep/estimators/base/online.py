@@ -150,12 +150,12 @@ class OnlineLearner(Learner):
     """
 
     _at_once: bool = False
-    """Whether `fit` sees all rows at once, so that only other methods go row by row."""
+    """True if `fit` solves for all rows at once and only the other methods train row by row."""
     _traits = Traits()
     _watch: TrainingWatch | None = None
     _progressive: ProgressiveErrors | None = None
     _settled = True
-    """Whether the last `fit` ended without mistakes, or by `tol`; True for rules that never settle."""
+    """True if the last `fit` ended without mistakes, or by `tol`; True for rules that never settle."""
     _in_place = False
     _entry_limit: float | None = None
     _row_learner: RowLearner | None = None

@@ -22,7 +22,7 @@ from linsep.solvers.logistic.objective import LogisticProblem
 from linsep.solvers.products import freeze, times, times_transposed
 
 AHEAD = 8
-"""How many rows ahead of the current one the pass prefetches."""
+"""Number of rows that the pass prefetches."""
 EASE = 0.1
 """See :class:`Ascent`."""
 NEAR = 0.1

@@ -15,7 +15,7 @@ from linsep.solvers.products import sweep, times_transposed
 ROUNDS = 30
 """Power iterations for λ."""
 MARGIN = 1.05
-"""How far above the estimate of λ, which is never too large, L is set."""
+"""Factor of L over the estimate of λ, which is never too large."""
 
 
 @one_blas_thread()

@@ -35,7 +35,7 @@ SHORT, GROWTH = 0.25, 4.0
 PROMISED = 1e-6
 """If no part of a step that should lower f by this share does so, the step is sought within a radius of 1."""
 HALVINGS = 40
-"""How often a step that does not lower f is halved."""
+"""Number of times that a step that does not lower f is halved."""
 
 
 def direction(
@@ -201,7 +201,7 @@ class NewtonSearch:
         self.converged = self.stuck = False
         self.done = np.zeros(len(self.at.values), bool)
         self.radius = np.full(len(self.at.values), np.inf)
-        """How far the scores of each group may move in one step."""
+        """Limit of a step, in scores of each group."""
 
     def ended(self) -> bool:
         """Return whether the goal is reached, or nothing is left to do."""

@@ -26,7 +26,7 @@ MOST = 1e300
 """The limit of products of X, the row weights and the prior: float64 ends not far above."""
 
 ROUNDING = 1e-13
-"""How much of a sum may be rounding."""
+"""Rounding error of a sum, relative to its terms."""
 
 
 class LossTerms(NamedTuple):

@@ -18,15 +18,15 @@ from linsep.solvers.logistic.objective import LogisticProblem, LossTerms
 from linsep.solvers.products import pieces, times, times_transposed
 
 NEARLY = 1e-6
-"""How far a row may move the wrong way, relative to the one that moves farthest, for the step to be looked at."""
+"""Largest move of a row to the wrong side for which a step is examined, relative to the farthest move."""
 ROUNDING = 1e-12
-"""How far a row may move the wrong way after that, relative to |x|.|step|."""
+"""Largest move of a row to the wrong side after turning the step, relative to |x|.|step|."""
 CLEARLY = 1e-9
-"""How far some row has to move the right way, relative to |x|.|step|."""
+"""Least move of some row to the right side, relative to |x|.|step|."""
 TURNS, PRODUCTS = 3, 200
-"""How often the step is turned, and the products with the data that one turn may take."""
+"""Number of turns of the step, and the products with the data that one turn may take."""
 ENTRIES = 1 << 18
-"""Entries that are looked at in one go."""
+"""Entries per block."""
 
 
 def runs_off(problem: LogisticProblem, step: Array, moves: Array) -> Array:

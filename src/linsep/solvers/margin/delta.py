@@ -32,7 +32,7 @@ SURE = 1e-4
 """The accuracy to which scales and shares are sought; the bounds err by its square."""
 TINY = float(np.finfo(np.float64).tiny)
 FALL = -0.3
-"""How r falls with ln C on common data."""
+"""Slope of r against ln C on common data."""
 STEEP, FLAT = -1.0, -0.1
 """The steepest and the flattest fall that a step reckons with."""
 STRIDE = math.log(8.0)
@@ -44,7 +44,7 @@ SMALLEST, LARGEST = 1e-12, 1e12
 READY = 0.2
 """C is corrected once the gap of the soft margin, and the last change of r, are no larger than this share of |r|."""
 LAG = 2.0
-"""How much r is still to change, as a multiple of its last change."""
+"""The remaining change of r, as a multiple of its last change."""
 EARLY = 1.1
 """The estimate of the gap, as a multiple of that asked for, at which the true one is computed."""
 SELDOM = 10
@@ -162,7 +162,7 @@ class DeltaBound(NamedTuple):
     iterations: int
     """Passes over the rows."""
     converged: bool
-    """Whether the bracket is as narrow as asked for."""
+    """True if the bracket is as narrow as asked for."""
 
     @property
     def gap(self) -> float:

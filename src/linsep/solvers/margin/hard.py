@@ -130,7 +130,7 @@ class HardMargin(NamedTuple):
     """True: `weights` separates, beyond rounding. False: `dual` is the witness, which sums up to 0 but for rounding.
     None: open."""
     converged: bool
-    """Whether the bracket was closed to `tol`, or the witness found, within the budget."""
+    """True if the bracket was closed to `tol`, or the witness found, within the budget."""
     radius: float
     """The largest ||x_i||, the constant feature included where it is penalised."""
     history: Array

@@ -186,7 +186,7 @@ class SoftMargin(NamedTuple):
     iterations: int
     """Passes made over the rows that were not left out."""
     converged: bool
-    """Whether the gap is as small as asked for."""
+    """True if the gap is as small as asked for."""
     rounding: float
     """The most by which rounding may change a score: weights whose y_i w·x_i are all above it separate the rows."""
 

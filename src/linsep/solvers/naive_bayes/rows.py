@@ -11,7 +11,7 @@ from linsep.solvers.products import pieces
 from linsep.validation.errors import InvalidDataError
 
 AT_ONCE = 1 << 20
-"""Entries that are looked at in one go."""
+"""Entries per block."""
 
 
 def refuse_negative(data: Dense | Csr) -> None:

@@ -44,9 +44,9 @@ ENTRIES = 1 << 20
 IDLE = 3
 """Rows, or columns, that a program keeps for each that is at its value; `FIRST`, or ten times `MORE`, are no burden."""
 STEPS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0])
-"""How far to go from the best answer towards a new one."""
+"""Steps from the best solution towards a new solution."""
 HALF = 0.5
-"""Where between the two to look for new rows and columns."""
+"""Point between the two at which new rows and columns are searched."""
 ROUNDING = 1e-12
 """Values nearer to 0 than this are 0, beside entries near 1."""
 FEASIBLE = 1e-10
@@ -353,7 +353,7 @@ class L1Margin(NamedTuple):
     upper: float
     """The value that no weights exceed, to rounding."""
     converged: bool
-    """Whether the bracket is as narrow as was asked, or the value is known to be of no use."""
+    """True if the bracket is within `tol`, or the value can't be used."""
     programs: int
     """The number of linear programs solved."""
 

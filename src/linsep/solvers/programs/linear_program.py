@@ -55,7 +55,7 @@ class Bracket(NamedTuple):
     iterations: int
     """Steps of the simplex method."""
     converged: bool
-    """Whether the budget was enough; if not, the bracket is that of a first guess."""
+    """True if the budget sufficed; if not, the bracket is that of the initial weights."""
 
 
 class LeastError(NamedTuple):
@@ -70,11 +70,11 @@ class LeastError(NamedTuple):
     bound: float
     """The sum of a_i, or 0 if that is more: to rounding, no weights have less error."""
     separable: bool
-    """Whether `weights` separates the rows, without rounding."""
+    """True if `weights` separates the rows, without rounding."""
     iterations: int
     """Steps of the simplex method."""
     converged: bool
-    """Whether HiGHS came to its end; if not, the weights are a first guess, and the bound is 0."""
+    """True if HiGHS converged; if not, the weights are initial weights, and the bound is 0."""
 
 
 def separate(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget = USUAL) -> Bracket:

@@ -28,7 +28,7 @@ from linsep.solvers.programs.program_rows import USUAL, Budget, mistakes, progra
 from linsep.validation.errors import InvalidDataError
 
 TOLERANCE = 5e-6
-"""How far HiGHS may be off, in units of the smallest cost; its absolute tolerances are 1e-6."""
+"""Error of HiGHS, in units of the smallest cost; its absolute tolerances are 1e-6."""
 WIDEST = 1e5
 """The largest cost, in units of the smallest."""
 
@@ -49,7 +49,7 @@ class ZeroOne(NamedTuple):
     iterations: int
     """Turns of the two programs."""
     converged: bool
-    """Whether errors = bound within the budget; to 1e-5 of the smallest cost if they are no integers."""
+    """True if errors = bound within the budget; to 1e-5 of the smallest cost if they are no integers."""
 
     @property
     def separable(self) -> bool:
@@ -65,7 +65,7 @@ class SeparablePart(NamedTuple):
     witnesses: list[Array]
     """Sets of rows that are not separable, found on the way."""
     open: bool
-    """Whether rounding, or the budget, left a question open."""
+    """True if rounding, or the budget, left a question open."""
 
 
 def fewest_errors(
