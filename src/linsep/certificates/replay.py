@@ -89,7 +89,7 @@ def permutation(order: Facts, epoch: int, n: int) -> Array:
 
 
 def epochs_of(run: Facts, n: int, given: Iterable[Any] | None) -> Iterator[Array]:
-    """Return the rows of each epoch in order: those given, or else those that the run's order says."""
+    """Return the rows of each epoch in order: those given, or else those of the run's order."""
     order, left = run["order"], iter(given) if given is not None else None
     if isinstance(order, list):
         yield np.array(order, np.int64)
@@ -177,7 +177,7 @@ class Replay:
             self.set_steps(run.get("C"), run.get("first", False))
 
     def set_steps(self, C: float | None, first: bool) -> None:
-        """Let steps be in units of 2^small; passive-aggressive's are loss / ||x||², or less where C says so."""
+        """Let steps be in units of 2^small; passive-aggressive's are loss / ||x||², or less by C."""
         low, most = self.problem.low, math.frexp(self.problem.entry * math.sqrt(self.problem.features))[1]
         self.small = -STEP_BITS - 2 * most
         self.one = 1 << -(2 * low + self.small)

@@ -1,6 +1,6 @@
 """Define the certificate file: names of problems and bounds, and the structure and size of every part.
 
-The checker computes whatever witnesses it is given. The schema ensures that they are what they are called: a problem is
+The checker computes with any witnesses. The schema ensures that they are what they are called: a problem is
 named by its bias and its class, no problem is missing, the numbers of a run are those of its theorem, and no number is
 so long that arithmetic would not end. Like the checker, the schema imports nothing of linsep.
 """

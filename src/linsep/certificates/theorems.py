@@ -88,7 +88,7 @@ class Theorem(ABC):
 
     @abstractmethod
     def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
-        """Return the parameters and the witness of a run as the file holds them, or why the theorem says nothing."""
+        """Return the parameters and the witness of a run for the file, or the reason why the theorem does not apply."""
 
     def bounds(self, name: str, run: dict[str, Any]) -> dict[str, str]:
         """Return the claims that bound the mistakes of a run, by what each holds for."""

@@ -319,7 +319,7 @@ def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
 def write_run(
     theorem: "Theorem", run: "Run", search: Search, found: Witnesses, key: ProblemKey
 ) -> dict[str, Any] | str:
-    """Return a run as the checker reads it, or why its theorem says nothing; PA's witness is added to those found."""
+    """Return a run as the checker reads it, or why its theorem does not apply; PA's witness is added to those found."""
     held = theorem.witness(run, search, found)
     if isinstance(held, str):
         return held

@@ -218,7 +218,7 @@ def mixes_in_words(mixes: list[list[list[int]]]) -> str:
 
 
 def verdict_sentence(cert: "Certificate") -> str:
-    """Return the verdict in one sentence, with what it means for somebody who wants to train.
+    """Return the verdict in one sentence, with its meaning for training.
 
     Examples
     --------

@@ -525,7 +525,7 @@ class Classifier(Stochastic, Learner):
         return factors * weights if len(weights) else factors
 
     def _score_columns(self, columns: Columns, scores: Array, y: Array, weights: Array | None) -> Array:
-        """Return the share of rows that each column tells from the rest rightly."""
+        """Return the share of rows that each column classifies correctly."""
         right = (scores > 0) == (y[:, None] == columns.classes)
         return np.average(right, axis=0, weights=weights)
 

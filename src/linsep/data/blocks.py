@@ -20,7 +20,7 @@ WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Block(NamedTuple):
-    """Whole lines of a source, the last of which ends with a newline; `first` says that the source begins here."""
+    """Whole lines of a source, the last ended by a newline; `first` is True at the beginning of the source."""
 
     text: Array
     file: str
@@ -85,7 +85,7 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
 def _whole_lines(file: Bytes, size: int, live: bool) -> Iterator[Array]:
     """Yield the lines of a file, read `size` bytes at a time; a long line is gathered in room that grows with it.
 
-    Lines of a live source are yielded as soon as they are there.
+    Lines of a live source are yielded as soon as they arrive.
     """
     rest, long, last = b"", bytearray(), False
     while not last:

@@ -329,7 +329,7 @@ class NamedFormat(LineFormat):
     vocabulary : bool, default=False
         Whether names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
-        Whether the names that are hashed are kept, for `feature_names` to say what a column means.
+        Whether the names that are hashed are kept, for `feature_names` to state what a column means.
 
     >>> from linsep.data.vw import Vw
     >>> form = Vw(vocabulary=True)

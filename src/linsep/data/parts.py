@@ -38,7 +38,7 @@ class Span(NamedTuple):
     unit : str
         "bytes", "row groups", "record batches", "rows", or "file", which is one.
     size : int
-        The stored bytes that it stands for.
+        Its stored bytes.
     stamp : tuple of int
         The file's size and time of modification when it was cut.
     """
@@ -74,7 +74,7 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The stored bytes that it stands for."""
+        """Its stored bytes."""
         return sum(span.size for span in self.spans)
 
     def __str__(self) -> str:

@@ -167,7 +167,7 @@ class Range(io.RawIOBase):
 
 
 class Counted(io.RawIOBase):
-    """A raw reader that counts the bytes it hands on, and gives back those that were read to look at them."""
+    """A raw reader that counts the bytes it returns, and returns peeked bytes again."""
 
     def __init__(self, raw: Any) -> None:
         self.raw, self.count = raw, 0
@@ -356,7 +356,7 @@ def _zstd(raw: Any, name: str) -> Any:
 
 
 def sources_of(what: Any) -> list[Source]:
-    """Return the sources that a path, many, a glob, a folder, an open file or "-" stand for, in a fixed order."""
+    """Return the sources of a path, paths, a glob, a folder, an open file or "-", in a fixed order."""
     kind = type(what).__name__
     if hasattr(what, "__arrow_c_stream__") or kind == "DataFrame":
         return [Source(f"<{kind}>", what, table=True)]

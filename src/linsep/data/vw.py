@@ -94,7 +94,7 @@ class Vw(NamedFormat):
     vocabulary : bool, default=False
         Whether names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
-        Whether the names that are hashed are kept, for `feature_names` to say what a column means.
+        Whether the names that are hashed are kept, for `feature_names` to state what a column means.
     named_labels : bool, default=False
         Whether labels are words: the first of a row that is not its tag, as it is written. They need no list.
     """

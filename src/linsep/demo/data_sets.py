@@ -37,7 +37,7 @@ class DataSet(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """Generated text: the rows, whether each is about the topic, and the weights that say so, the bias last."""
+    """Generated text: the rows, whether each is about the topic, and the weights that decide it, the bias last."""
 
     X: sp.csr_array
     y: Array
@@ -78,8 +78,8 @@ def text(documents: int, words: int, seed: int, length: int = 60, gap: float = 0
     """Return documents as ln(1 + count) of each word, and whether each is about a topic.
 
     Words are drawn by Zipf's law. One in 200, neither of the most frequent ones nor of the rare, speaks for the topic:
-    the documents that say more of it than most are about it. Those nearer to the middle than `gap` standard deviations
-    are left out, so that a separator has a margin.
+    the documents with more of its words than most are about it. Those nearer to the middle than `gap` standard
+    deviations are left out, so that a separator has a margin.
     """
     rng = np.random.default_rng(seed)
     frequency = 1 / np.arange(1, words + 1) ** 0.9

@@ -39,7 +39,7 @@ __all__ = ["boundary", "demo_report", "save_boundary"]
 
 Done = tuple[DataSet, Sequence[Trial]]
 WORST, STRONGEST = 12, 12
-"""Digits shown of those that a learner is most wrong about, and weights of those that say most."""
+"""Number of digits shown with the largest errors, and of digits whose weights are shown."""
 PETALS = ["petal length (cm)", "petal width (cm)"]
 TITLE = f"{len(ONLINE)} ways to draw a line between things"
 SUBTITLE = (
@@ -326,7 +326,7 @@ def _text(words: str) -> Text:
 
 
 def vote_parts(runs: Sequence[Run]) -> list[Part]:
-    """Return what the page says of the study: what it asks, the curves, and the errors in the end."""
+    """Return the sections of the study: its question, the curves, and the final errors."""
     curves = vote_panels({f"degree {run.degree}": (run.epochs, run.errors) for run in runs})
     columns = [Column(f"degree {run.degree}, T = {run.epochs[-1]:g}", "right", write=style.percent) for run in runs]
     rows = [[reading_name(*method), *(run.errors[method][-1] for run in runs)] for method in METHODS]

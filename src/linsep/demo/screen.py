@@ -32,7 +32,7 @@ class Screen:
         self.compiling = 0.0
 
     def headline(self, *parts: str) -> None:
-        """Say what follows."""
+        """Print a headline."""
         self.out.print(Text(" · ".join([f"linsep {__version__}", *parts]), style="bold"))
         self._say(
             "Each X is divided by its largest entry, one factor for the whole set: Winnow takes entries up to 1, and a "
@@ -93,7 +93,7 @@ class Screen:
         self._say(f"Checked again, in exact arithmetic: {verdict}.")
 
     def votes(self, runs: Sequence[Run]) -> None:
-        """Show what each way to answer is worth."""
+        """Show the error of each readout."""
         self.out.print(Text("\nWhich hypothesis should answer?", style="bold cyan"))
         self._say(ABOUT)
         self.out.print(vote_table(runs))
@@ -104,7 +104,7 @@ class Screen:
         self.out.print(_summary(done, bounds=self.out.width >= NARROW))
 
     def files(self, page: Path | None, pictures: Sequence[Path]) -> None:
-        """Say where the page and the picture are, or how to get them."""
+        """Print the paths of the page and the picture, or how to get them."""
         self.out.print()
         if page is None:
             self.out.print("No report: its pictures need matplotlib, pip install 'linsep[plot]'")

@@ -49,7 +49,7 @@ class Scaled(NamedTuple):
     """w = scale * s, folded into s when the scale leaves (floor, 1e100).
 
     `norm2` is ||w||² of each binary classifier and `age` its updates since that was last measured, if `normed`. In
-    `dual` weights s says how much of each row there is, so that ||w||² can't be measured by it.
+    `dual` weights s has the coefficients of the rows, so that ||w||² can't be computed from it.
     """
 
     s: Array
@@ -73,7 +73,7 @@ EXPONENTIAL, SINH, P_NORM = range(3)
 class Imaged(NamedTuple):
     """Weights known up to a positive factor, of one of three forms, each with its number (a rate, or p - 1).
 
-    Exponential: w_j = e^{number s_j} / Z; the bias row stands for two weights, of the features +bias and -bias.
+    Exponential: w_j = e^{number s_j} / Z; the bias row represents two weights, of the features +bias and -bias.
     Sinh: w_j = (e^{number s_j} - e^{-number s_j}) / Z. P-norm: w_j = sign(s_j) |s_j|^number / Z.
     """
 
@@ -195,7 +195,7 @@ def _(w: Scaled, lo: int, keep: float, amount: float, score: float, X: Any, x: R
 
 @inlined
 def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
-    """Return the weight of a sum s in row j, up to the positive factor that `origin` stands for."""
+    """Return the weight of a sum s in row j, up to the positive factor that `origin` represents."""
     if w.form == EXPONENTIAL and not is_bias(w, j):
         return exp_or_inf(w.number * (s - origin))
     if s == 0:

@@ -10,8 +10,9 @@ its hands counts references, even where it then does nothing.
 
 A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
 there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status
-FLAW the data can't be read, and the position says why. Single rows are learned in place, so that their pass also stops
-before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks them.
+FLAW the data can't be read, and the position states why. Single rows are learned in place, so that their pass also
+stops before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks
+them.
 
 A pass over a single row holds Python's lock, so that a thread that predicts single rows reads the weights from before
 an update or from after it.

@@ -6,7 +6,7 @@ each round needs, in O(nonzeros) an update. With w = scale * s, the sum of the w
     mass * s - u,    mass = sum of the scales so far,    u = sum over updates of mass * (step of s),
 
 and for weights that never shrink mass is the number of rounds: the textbook's a = v - u/m. A sample weight counts as
-that many rounds. `Log` and `Tally` are the run's own record: its updates in order, and its counts.
+that many rounds. `Log` and `Tally` record the run: its updates in order, and its counts.
 """
 
 from typing import Any, NamedTuple

@@ -80,7 +80,7 @@ def _controller() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS from starting threads inside of the block, in whatever thread of ours it is."""
+    """Keep BLAS from starting threads inside the block, in every thread of this process."""
     with _lock:
         limit = _inside[0] if _inside else ExitStack()
         if not _inside:

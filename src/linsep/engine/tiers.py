@@ -1,7 +1,7 @@
 """Run small work in Python and compile the rest, with the same bits.
 
 Compiling a kernel takes a second or more; small work takes less, even in Python. A :class:`Tiered` function therefore
-begins in Python. Its work, in products of a weight and an entry, says when it leaves Python:
+begins in Python. Its work, in products of a weight and an entry, states when it leaves Python:
 
 - beyond :data:`COMPILE`, it is compiled;
 - beyond :data:`LOAD`, compiled code is used if the disk cache has it. The first such code of a process also starts the

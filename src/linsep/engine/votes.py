@@ -112,7 +112,7 @@ def poll(
 ) -> bool:  # fmt: skip
     """Let the classifiers of a run vote, each for the class of its highest score; of equal ones the first.
 
-    Tells whether no score left the numbers.
+    True if every score is finite.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ RAMP = _ramp()
 def blocks(done: int, rows: int) -> list[tuple[int, int]]:
     """Return the spans of so many rows that are scored before any of them is learned, after `done` others.
 
-    They end at places that do not depend on how the rows are handed over, and where the rows end.
+    Their ends do not depend on the chunks in which rows arrive, except for the last.
 
     >>> blocks(0, 40), blocks(40, 30), blocks(100_000, 1500)
     ([(0, 16), (16, 32), (32, 40)], [(0, 8), (8, 24), (24, 30)], [(0, 839), (839, 1500)])
@@ -145,7 +145,7 @@ def scores_of(learner: Any, X: Any) -> Array:
 
 
 def set_apart(learner: Any, scores: Array) -> Array:
-    """Return scores of which each class's says something alone.
+    """Return scores that are informative for each class alone.
 
     Those of classes that were trained against each other (pairs, a softmax, naive Bayes) are known up to a number for
     each row: what counts is by how much a class's is above the best of the others.
@@ -185,9 +185,9 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     Any learner with a `decision_function` or `predict_proba` will do; of probabilities, the log-odds are the scores.
     Two classes have one map, from the score to the probability of the
-    second; more have one each, class against rest, and what the maps say is divided by its sum (all of them 0: each
-    class is as probable). `predict` answers the most probable class, which need not be the one of the highest score;
-    ties go to the learner's own answer, which is available as `estimator_.predict`.
+    second; more have one each, class against rest, and what the maps state is divided by its sum (all of them 0: each
+    class is as probable). `predict` returns the most probable class, which need not be the class of the highest score;
+    ties go to the learner's own prediction, which is available as `estimator_.predict`.
 
     Parameters
     ----------
@@ -195,11 +195,11 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         What to train; with `on="prefit"`, a learner that is trained already.
     method : "sigmoid", "isotonic" or "temperature", default="sigmoid"
         The map. Platt's sigmoid, 1 / (1 + e^-(a s + b)), has two numbers and so needs few rows. The best map that never
-        falls has no form of its own, and is better from some thousand rows on; it may say 0 and 1. A temperature is one
-        number for all classes, by which scores are divided before their softmax: it never changes the label.
+        falls has no form of its own, and is better from some thousand rows on; it may state 0 and 1. A temperature is
+        one number for all classes, by which scores are divided before their softmax: it never changes the label.
     on : "held-out", "progressive" or "prefit", default="held-out"
         What `fit` learns the map from. "held-out": each row is scored by a learner trained on the other folds; the
-        learner that answers is trained on all rows, and its scores should be like theirs: those of an average are,
+        learner that predicts is trained on all rows, and its scores should be like theirs: those of an average are,
         those of weights that the last mistakes have moved may not be. "progressive": the rows are learned in one pass,
         in the order given, each scored before it is learned (see Notes); for learners that go row by row, and the
         quickest way. "prefit": the rows given to `fit` are held out, and only the map is learned from them.
@@ -232,8 +232,8 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     turn. How rows are cut into calls changes nothing in the learner; nor in the map, if calls end where blocks end
     (:func:`linsep.estimators.calibration.blocks`), else some rows are scored a little later than they would have been.
 
-    A new label restarts the window where there were two at most, as their one score says nothing of three. Later
-    ones leave it, and the new class's own map goes by the rows since it is known.
+    A new label restarts the window where there were two at most, as their single score is no score of three classes.
+    Later ones leave it, and the new class's own map goes by the rows since it is known.
 
     Sample weights count in the learner and in the map; a learner's `class_weight` is no part of the map.
 
@@ -392,7 +392,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable label of each row; ties go to the learner's own answer."""
+        """Return the most probable label of each row; ties go to the learner's own prediction."""
         if self.ensemble:
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return self.classes_[self._codes(self._scores(X))]
@@ -492,7 +492,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> Array:
-        """The names of the features, where the learner knows them."""
+        """The names of the features, if the learner has names."""
         return self._fitted().feature_names_in_
 
     @property

@@ -26,7 +26,7 @@ class LinearProgram(BatchLearner):
     Parameters
     ----------
     objective : {"separate", "hinge", "absolute-error", "l1-margin", "zero-one"}, default="separate"
-        "separate": the program above; where it finds no separator, a second program finds the weights that answer,
+        "separate": the program above; if it finds no separator, a second program computes the weights that predict,
         those of "hinge". "hinge": the least sum of (1 - y_i w·x_i)+, the total by which rows miss the margin 1.
         "absolute-error": the least sum of |y_i - w·x_i|, with y_i = +-1. "l1-margin": Winnow's matrix game, max delta
         such that y_i u·x_i >= delta, u >= 0, ||u||_1 = 1; the bias is two features, +beta and -beta. "zero-one": the

@@ -39,7 +39,7 @@ NOT_ROW_BY_ROW = 'solver={!r} sees all rows at once: only solver="sgd" goes row 
 
 
 def goes_row_by_row(learner: Any) -> bool:
-    """Return whether rows may come one by one, or raise an AttributeError that says how they may."""
+    """Return whether rows may come one by one, or raise an AttributeError that names the way to do it."""
     if learner.solver in SOLVERS:
         raise AttributeError(NOT_ROW_BY_ROW.format(learner.solver))
     return True
@@ -68,7 +68,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         "auto": "newton" in `fit`, "sgd" with shards and in `partial_fit` and `learn_one`. "newton" and "batch" see all
         rows at once and refuse `partial_fit`; "sgd" goes row by row in `fit` too. For "newton", `tol` is the relative
         gap (f - min f) / f to prove (without a prior: to expect), None is 1e-10. For "batch", `tol` is the relative
-        gain of a step that is too little to go on, None is 1e-6.
+        gain of a step at which training stops; None is 1e-6.
     eta0 : float, default=0.1
         "sgd": the rate of round t is eta0 / t**power_t.
     power_t : float, default=0.0
@@ -78,7 +78,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     prior_rows : int or None, default=None
         "sgd": n, the rows that share the prior; None: the rows given to `fit`. A stream has to state it.
     penalize_intercept : bool or "auto", default="auto"
-        Whether the prior holds the bias too. "auto": not where all rows are seen at once; "sgd" knows no other way.
+        Whether the prior holds the bias too. "auto": not where all rows are seen at once; "sgd" has no other way.
     readout : "last" or "average", default="last"
         "sgd": which weights predict.
     max_iter : int or None, default=None

@@ -83,8 +83,8 @@ class MaxMargin(BatchLearner):
     separable_ : bool or None
         True: the weights separate the rows, by more than rounding can do. False: no weights do, as the witness proves,
         to rounding: its sum is 0 or no more than 1e-10 of the longest row, as it is for columns that vanish beside a
-        penalised bias (of size 1e-200, say: bring them to its scale). None: not known, as ever with `C` where a row is
-        on the wrong side.
+        penalised bias (of size 1e-200, for example: bring them to its scale). None: not known, as ever with `C` where a
+        row is on the wrong side.
     verdict_ : str
         What was found, in a sentence (with more than two classes, a line for each).
     n_iter_ : int

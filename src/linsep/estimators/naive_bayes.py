@@ -36,7 +36,7 @@ SHARE = Interval(Real, 0, None, closed="left")
 class NaiveBayes(BatchLearner):
     """Naive Bayes: features independent given the class, whose log-odds are weights.
 
-    The answer is the class of the largest prior times the product of its features' probabilities. Its logarithm is
+    The prediction is the class with the largest product of its prior and its features' probabilities. Its logarithm is
     linear, so that `coef_` and `intercept_` are all it takes: log-odds, one row, for two classes, else log
     probabilities, a row for each class. Training counts, in one pass; `partial_fit` in chunks gives the same counts.
 
@@ -52,10 +52,10 @@ class NaiveBayes(BatchLearner):
     kind : "multinomial", "complement", "bernoulli", "categorical" or "gaussian", default="multinomial"
         What a feature is. A count (words of a text): entries of 0 and above; "complement" judges a class by the counts
         of all other classes, which helps where some classes have few rows, and has no priors. Present or absent:
-        entries above `binarize` are present, in training and in answers; `coef_` is for entries of 0 and 1. A category:
-        one-hot columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is a missing
-        value, which counts for nothing. A number, of a normal distribution in each class, with the same variance in
-        all.
+        entries above `binarize` are present, in training and in predictions; `coef_` is for entries of 0 and 1. A
+        category: one-hot columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is
+        a missing value, which counts for nothing. A number, of a normal distribution in each class, with the same
+        variance in all.
     alpha : float, default=1.0
         What is added to each count, so that nothing is impossible: 1 is Laplace's. With 0, a feature that a class never
         has (or, present or absent, always has) is an error. Not used by "gaussian".
@@ -166,8 +166,9 @@ class NaiveBayes(BatchLearner):
         X, y
             As in `fit`.
         classes : array, optional
-            In the first call: all labels that will ever come; others are then an error, and so is to ask for an answer
-            while one of them has had no row (unless `priors` are given). Without it labels may arrive at any time.
+            In the first call: all labels that will ever come; other labels are then an error, and so is a prediction
+            while one of the classes has had no row (unless `priors` are given). Without it labels may arrive at any
+            time.
         sample_weight : array, (rows,), optional
             How many rows each row counts as; 0 leaves it out.
         """

@@ -369,7 +369,7 @@ class PassiveAggressiveRegressor(Regressor):
         return np.sort(next(cut.split(np.zeros((rows, 1))))[1])
 
     def _check_facts(self) -> None:
-        """Raise a ValueError if what a model file says of the training can't be."""
+        """Raise a ValueError if a model file's record of the training is impossible."""
         state = self._columns.state
         arrays = [state.link.s, *state.readout, np.array([self._lost])]
         if not all(np.isfinite(array).all() for array in arrays):
@@ -407,7 +407,7 @@ class PassiveAggressiveRegressor(Regressor):
 
 @contextmanager
 def refusing_overflow() -> Iterator[None]:
-    """Turn an overflow in training into a ValueError that says what to do."""
+    """Turn an overflow in training into a ValueError that names the fix."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield

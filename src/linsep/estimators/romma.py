@@ -17,7 +17,7 @@ class ROMMA(OnlineLearner):
     """The relaxed online maximum margin algorithm: the shortest w for the new row and the sum of what came before.
 
     The update is in :mod:`linsep.rules.romma`. On rows with y u.x >= 1 at most R² ||u||² mistakes, the perceptron's
-    bound, with weights that tend to the maximum margin (Li and Long, 2002). A row parallel to w allows no step:
+    bound, with weights that converge to the maximum margin (Li and Long, 2002). A row parallel to w allows no step:
     `skipped_`.
 
     Parameters

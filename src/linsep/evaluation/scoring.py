@@ -124,7 +124,7 @@ class Scores:
     unlabelled : int
         Rows without a label; they count for nothing else.
     classes : list of ClassScores
-        Each class, those that the model does not know at the end.
+        Each class; classes outside the model are last.
     confusion : csr_array, (classes, classes)
         Rows of a class, down, that were predicted as another, across.
     macro_f1 : float
@@ -192,7 +192,7 @@ class Scoring:
     Parameters
     ----------
     classes : array
-        The labels that the model knows, as in `classes_`.
+        The labels of the model, as in `classes_`.
     threshold : float, optional
         Count what it finds of the second class: rows with that probability or a higher one, or that score if there are
         no probabilities.
@@ -301,7 +301,7 @@ class Scoring:
         self.counts += sp.coo_array((rows, (codes, predicted)), shape=(size, size)).tocsr()
 
     def _codes(self, truth: Array) -> Array:
-        """Return the numbers of labels; those that the model does not know get the next ones."""
+        """Return the numbers of labels; labels outside the model get the next codes."""
         if len(truth) and kind_of(truth[0]) != kind_of(self.known[0]):
             raise InvalidDataError(
                 f"the labels are like {truth[:1].tolist()[0]!r}, but the model's are {shown(self.known)}"
@@ -384,7 +384,7 @@ class Margins:
         self.low, self.high = np.inf, -np.inf
 
     def add(self, margins: Array) -> None:
-        """Keep some, and know the least and the largest."""
+        """Keep some, and track the least and the largest."""
         if not len(margins):
             return
         self.low, self.high = min(self.low, margins.min()), max(self.high, margins.max())

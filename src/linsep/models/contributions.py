@@ -239,7 +239,7 @@ def sparse_view(learner: Any) -> Any:
 
 
 def weights_view(learner: Any) -> Any:
-    """Return a learner whose weights say what a learner listens to, sparse where they are stored so, or None.
+    """Return a learner with the weights that predict, sparse if they are stored so, or None.
 
     A vote has no weights of its own, and is described by the average of its hypotheses; a kernel's are not written out.
     """

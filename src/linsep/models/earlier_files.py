@@ -1,6 +1,6 @@
 """Model files of earlier versions: the names and values that have changed since, and those added since.
 
-A decoder brings what it reads to the present form here, and then knows that form alone.
+A decoder converts old contents to the present form here, and then handles the present form alone.
 """
 
 from typing import Any

@@ -378,7 +378,7 @@ def _flag(value: Any) -> bool:
 
 
 def _part(kind: Any, name: str, size: tuple[int, int], decoder: Decoder, values: dict[str, Any] | None = None) -> Any:
-    """Return a link, readout or tally of arrays, each of the type, shape and range that the table of fields says."""
+    """Return a link, readout or tally of arrays, each of the type, shape and range that the table of fields states."""
     parts = {}
     for of in kind._fields:
         if of in FIELDS:

@@ -41,7 +41,7 @@ class Unmet(Foreign):
 
 @promises(reads="sign", needs_norm=False)
 class RuleStandIn(NamedTuple):
-    """Stands for a rule of the user's own in a model that only predicts, which needs no rule."""
+    """Placeholder for a user's rule in a model that only predicts, which needs no rule."""
 
     def step(self, score: float, y: float, xx: float) -> float:
         """Return no number, so that training fails."""

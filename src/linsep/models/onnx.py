@@ -34,7 +34,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     Parameters
     ----------
     model : learner, or scikit-learn Pipeline
-        Any learner of linsep that answers with weights, alone or after maps: Polynomial, Bias, Scale, ScaleColumns,
+        Any learner of linsep that predicts with weights, alone or after maps: Polynomial, Bias, Scale, ScaleColumns,
         DeltaTrick.
     path : path, optional
         Where to write; an old file there is whole until the new one is.

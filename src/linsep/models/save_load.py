@@ -42,9 +42,9 @@ class Saved:
     model : learner or Pipeline
         The model.
     form : Format or None
-        How the data that it was trained on were read, if the file tells: `linsep.read(new, like=saved)`.
+        How its training data were read, if the file records it: `linsep.read(new, like=saved)`.
     about : dict
-        What was said of the model when it was saved.
+        The notes given when the model was saved.
     version : str
         That of the linsep that wrote the file.
     """
@@ -143,7 +143,7 @@ def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = (), onl
 
 
 def _decoded(meta: dict[str, Any], of: Decoder) -> Saved:
-    """Return what a description and its arrays stand for, all of it checked."""
+    """Return what a description and its arrays represent, all of it checked."""
     model, form = decode_model(meta["model"], of), _decode_form(meta["form"], of)
     saved = Saved(model, form, of.value(meta["about"]), meta["version"])
     if [type(saved.version), type(saved.about)] != [str, dict]:

@@ -147,7 +147,7 @@ def decision_boundary(
 
     Two features are drawn as they are. Rows of more features, dense or sparse, are seen on a plane through their mean,
     each at the point of the plane that is nearest to it. What is drawn of the boundary is then the line in which it
-    cuts that plane, and a row may lie on one side of the line and have the prediction of the other: the picture says
+    cuts that plane, and a row may lie on one side of the line and have the prediction of the other: the picture states
     how many rows lie on the side of their prediction. If fewer than 90 % do, no line is drawn: it would mislead.
 
     The margin, two dashed lines, is the least distance of a row from the boundary, where a linear learner of two
@@ -160,7 +160,7 @@ def decision_boundary(
     X : array, sparse matrix or dataframe, (rows, features)
         Two features at least.
     y : array, (rows,)
-        Their labels, of the classes that the learner knows.
+        Their labels, of the learner's classes.
     view : {"principal", "score"}, default="principal"
         The plane for more than two features: that of the first two principal directions; or, of two classes and linear
         weights, that of the weights' direction and the one in which rows differ most beside it. There every row is
@@ -283,7 +283,7 @@ def _size(places: Array) -> tuple[float, float]:
 
 
 def _grid(places: Array) -> Array:
-    """Return a grid over the places; it goes on beyond them, coarsely, since equal units may widen the limits."""
+    """Return a grid over the places; it extends beyond them, coarsely, since equal units may widen the limits."""
     low, high = style.limits(places)
     before, within = np.linspace(-BEYOND, 0, GRID // 3, endpoint=False), np.linspace(0, 1, GRID)
     steps = np.concatenate([before, within, 1 - before[::-1]])

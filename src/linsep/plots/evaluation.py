@@ -244,7 +244,7 @@ def _claims(y: Any, probability: Any, labels: Any) -> Claims:
 
 
 def _classes(truth: Array, labels: Any, width: int) -> Array:
-    """Return the sorted classes that the columns stand for."""
+    """Return the sorted classes that the columns represent."""
     if labels is not None:
         classes = column_or_1d(labels)
         if (np.unique(classes) != classes).any() if len(np.unique(classes)) == len(classes) else True:
@@ -309,7 +309,8 @@ def precision_recall(
 ) -> Axes:
     """Draw precision against recall of the second of two classes, as the threshold falls.
 
-    The dashed line is the precision of random answers: the share of that class. Parameters are those of :func:`roc`.
+    The dashed line is the precision of random predictions: the share of that class. Parameters are those of
+    :func:`roc`.
 
     Examples
     --------
@@ -430,7 +431,7 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     X : array, sparse matrix or dataframe, (rows, features)
         The rows.
     y : array, (rows,)
-        Their labels, of the classes that the learner knows.
+        Their labels, of the learner's classes.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 

@@ -113,7 +113,7 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     """Draw the mistakes of one pass, and the tightest Delta-trick bound on them, against the share of wrong labels.
 
     With R the length of the longest row and Y the rows y x, the bound is the least of (R‖w‖ + ‖(1 - Yw)₊‖)² over w.
-    On separable rows it is at most (R/γ)²; w = 0 gives the number of rows, which says nothing.
+    On separable rows it is at most (R/γ)²; w = 0 gives the number of rows, which is vacuous.
 
     Parameters
     ----------

@@ -255,7 +255,7 @@ def bounds(rounds: Any, total: int, allowed: Mapping[str, float], *, ax: Axes | 
     total : int
         How many rounds there were.
     allowed : mapping of names to numbers
-        The bounds. One that is infinite says nothing: it is named, not drawn.
+        The bounds. One that is infinite is vacuous: it is named, not drawn.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
@@ -288,7 +288,7 @@ def mixes(counts: Any, allowed: Mapping[str, float], *, ax: Axes | None = None) 
     counts : array
         The weighted mistakes at the start, 0, and after each mix, as in `mixes_.mixed_mistakes`.
     allowed : mapping of names to numbers
-        The bounds. One that is infinite says nothing: it is named, not drawn.
+        The bounds. One that is infinite is vacuous: it is named, not drawn.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 

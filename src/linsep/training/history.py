@@ -59,7 +59,7 @@ class RoundClock(NamedTuple):
         return RoundClock(np.append(self.rounds, rounds), np.append(self.times, times))
 
     def at_these(self, rounds: Array) -> "RoundClock":
-        """Return a clock that knows the time after these rounds only."""
+        """Return a clock with the times after these rounds only."""
         return RoundClock(rounds, self.at(rounds))
 
 
@@ -150,8 +150,8 @@ def norms_of(amounts: Array, keeps: Array, scores: Array, squared: Array, first:
 class Support:
     """Distinct rows in the order of their first mistake; more can be added.
 
-    Arrays have room for more than is there, and a copy shares them: rows that are added to one after the other was
-    given up change nothing that was there before.
+    Arrays have room for more than is there, and a copy shares them: rows that are added to one copy after the other
+    copy was discarded change no earlier row.
     """
 
     data: Dense | Csr
@@ -324,7 +324,7 @@ class History:
         return isinstance(self.kernel, Precomputed)
 
     def copy(self) -> "History":
-        """Return a history that may go on apart from this one; rows so far are shared."""
+        """Return an independent copy of the history; rows so far are shared."""
         return replace(self, support=self.support and self.support.copy(), **NOT_CACHED)
 
     def apart(self) -> "History":

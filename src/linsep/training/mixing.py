@@ -66,7 +66,7 @@ def compute_image(state: TrainingState) -> None:
 
 
 def minus_total(readout: Average, s: Array) -> Array:
-    """Return minus the sum of the weights of all rounds so far; as the u of an average it wants a mass of 0."""
+    """Return minus the sum of the weights of all rounds so far; as the u of an average it must have a mass of 0."""
     return readout.u - readout.mass * s if readout.mass.any() else readout.u
 
 
@@ -159,7 +159,7 @@ class ShardMix:
         state._scorer = None
 
     def _take_log(self, gain: Gain, earlier: int) -> None:
-        """Add a shard's updates to the log, unless one of the two was given up."""
+        """Add a shard's updates to the log, unless one of the two was discarded."""
         state = self.state
         if not state.log.is_open:
             return

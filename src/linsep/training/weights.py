@@ -97,7 +97,7 @@ def images(form: int, number: float, s: Array, origin: Array, last: bool = True,
 
 
 def stands_for_two(form: int, rows: int, last: bool = True) -> Array:
-    """Return for each row of the sums, (rows, 1), whether the row stands for two weights, of +x and -x."""
+    """Return for each row of the sums, (rows, 1), whether the row represents two weights, of +x and -x."""
     two = np.full((rows, 1), form != EXPONENTIAL)
     two[-1] |= last
     return two
@@ -239,7 +239,7 @@ def has_own_image(link: Imaged) -> bool:
 def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
     """Return an imaged link with the origin at the highest sum, and the divisor of each column's scores.
 
-    Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row stands for two weights. p-norm: with
+    Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row represents two weights. p-norm: with
     r = |s| / origin, w = sign(s) r^(p-1) * origin / (sum of r^p)^((p-2)/p).
     """
     used = slice(None) if bias else slice(None, -1)

@@ -340,14 +340,14 @@ class Polynomial(FeatureMap):
     A separator that is linear in these features is a polynomial in the old ones. Columns are in the order of
     scikit-learn's PolynomialFeatures: by degree, then x0 x0, x0 x1, ..., x1 x1, ... From sparse rows only products of
     stored entries are made, however many columns there are: they may be more than 2^31. Products are computed in
-    float64, whatever the type of the rows.
+    float64 for rows of any type.
 
     Parameters
     ----------
     degree : int or (int, int), default=2
         The highest degree, or the lowest and the highest.
     interaction_only : bool, default=False
-        Whether no feature is multiplied by itself.
+        If True, no feature is multiplied by itself.
     include_bias : bool, default=False
         Whether the first column is 1; a learner with `fit_intercept=True` has a bias already.
     terms : list or None, default=None

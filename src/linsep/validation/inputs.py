@@ -2,8 +2,8 @@
 
 Canonical data are read in place: C-ordered arrays and CSR matrices of float32 or float64, with int32 or int64
 indices. Small integers and booleans become float32, other numbers float64, exactly; other orders and sparse formats
-are converted once. Little data always become float64 with int32 indices: a copy costs less than to compile for one
-more type, and the answers are the same to the bit.
+are converted once. Little data always become float64 with int32 indices: a copy costs less than compiling for one more
+type, and the results are the same to the bit.
 """
 
 from collections.abc import Callable, Hashable
@@ -152,7 +152,7 @@ def without_duplicates(data: Dense | Csr) -> Dense | Csr:
 def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     """Raise a ValueError that names the first entry that is not a finite number within `limit`, or has no column.
 
-    The passes find such entries by themselves, as scores that are not finite; only then is it worth a look which.
+    The passes detect such entries as scores that are not finite; only then are the entries searched.
     """
     if isinstance(data, Csr) and len(data.indices) and highest_index(data.indices) >= data.features:
         k = int(np.flatnonzero((data.indices < 0) | (data.indices >= data.features))[0])

@@ -70,7 +70,7 @@ def run(
 
     A certificate states whether a hyperplane separates the rows. The bounds are those of the perceptron and of Winnow,
     in any order of the rows. With --learner, a run over the rows is held to its theorem, too: one pass in the order of
-    the files, unless --epochs and --shuffle say otherwise.
+    the files, unless --epochs and --shuffle are given.
     """
     show_as = show_of(json, brief, quiet)
     _refuse(time_limit, bias, epsilon, confidence)
@@ -168,7 +168,7 @@ def _write(
 
 
 def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list[str]]:
-    """Return the commands that make the certificate again and check it, with every option that says something of it."""
+    """Return the commands that make the certificate again and check it, with every option that affects it."""
     from linsep.cli.options.learners import parameter_words
 
     training, options = learner_options(ctx), reader_options(ctx)

@@ -60,7 +60,7 @@ def run(
 
 
 def _is_model(path: Path) -> bool:
-    """Tell whether a file begins as those that `fit` writes do."""
+    """Return whether a file begins as those that `fit` writes do."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

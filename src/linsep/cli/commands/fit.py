@@ -171,7 +171,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
 
 
 def shards_option(pool: WorkerPool | None, options: LearnerOptions, stream: bool) -> str | None:
-    """Return what says that files are learned in shards, in the words of the command; None if nothing does.
+    """Return the option that asks for shards of files, as the command spells it; None without such an option.
 
     >>> (
     ...     shards_option(WorkerPool(2), LearnerOptions((), {}), False),
@@ -209,7 +209,7 @@ def refuse_with_shards(
 
 
 def _train(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
-    """Train as the options say."""
+    """Train with the options."""
     if sharing is not None:
         from linsep.cli.jobs.sharded import train_on_shards
 

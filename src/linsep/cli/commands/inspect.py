@@ -149,7 +149,7 @@ def _shards(mixed: dict[str, Any] | None) -> str | None:
 
 
 def _weights(known: dict[str, Any]) -> dict[str, str]:
-    """Return what there is to say of the weights that answer; of a vote, which has none, of the average."""
+    """Return the facts of the weights that predict; for a vote, which has none, those of the average."""
     answers = {"answers": known["answers"]} if known["answers"] is not None else {}
     if known["intercept"] is None:
         return answers

@@ -1,4 +1,4 @@
-"""`linsep predict`: from a model and rows to answers, one line each."""
+"""`linsep predict`: write one line of predictions for each row."""
 
 from pathlib import Path
 from typing import Annotated
@@ -65,7 +65,7 @@ def run(
 ) -> None:  # fmt: skip
     """Write a label, scores or probabilities for each line.
 
-    Fields are separated by tabs. Rows of a pipe are answered as they come, those of CSV too. The line of a blank line,
+    Fields are separated by tabs. Rows of a pipe are predicted as they come, those of CSV too. The line of a blank line,
     or of a malformed one that is skipped, is empty. Tables have a line for each row, and none for the names of the
     columns.
     """

@@ -56,7 +56,7 @@ class Contest:
         return cls(rows.some(np.flatnonzero(~aside)), rows.some(np.flatnonzero(aside)))
 
     def map_features(self, maps: list[Any]) -> "Contest":
-        """Return the rows with other features, by maps that know those to learn from."""
+        """Return the rows with other features, by maps fitted on the training rows."""
         train, test = self.train, self.test
         for step in maps:
             train = replace(train, X=step.fit_transform(train.X))

@@ -25,7 +25,7 @@ class Strongest(NamedTuple):
 
 
 def readout_name(model: Any) -> str | None:
-    """Return which weights of a voter answer; None of learners that have no others.
+    """Return which weights of a voter predict; None of learners that have no others.
 
     >>> import linsep
     >>> readout_name(linsep.VotedPerceptron(readout="last", normalize=True)), readout_name(linsep.Perceptron())

@@ -163,7 +163,7 @@ def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
 
 
 def _predicted_lines(rows: Stream, write: Writer) -> Iterator[bytes]:
-    """Yield the lines of answers of each part; raises at a malformed row, if asked to, after those before it."""
+    """Yield the lines of predictions of each part; raises at a malformed row, if asked to, after those before it."""
     for part in rows.aligned_parts():
         yield lines_of(part, write)
         if part.error is not None:

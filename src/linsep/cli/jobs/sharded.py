@@ -92,7 +92,7 @@ def train_on_shards(task: Task, sharing: Sharing) -> Trained:
 
 
 def _fit(task: Task, sharing: Sharing, client: Any) -> None:
-    """Train, and say what is kept if the cluster fails."""
+    """Train; if the cluster fails, report what is saved."""
     counts = task.learner._traits.counts_rows
     options = {name: value for name, value in task.options.items() if name != "n_jobs"}
     try:
@@ -106,7 +106,7 @@ def _fit(task: Task, sharing: Sharing, client: Any) -> None:
 
 
 def _remark_idle(workers: int, shards: int | None) -> None:
-    """Say that workers have nothing to do, where there are more of them than shards."""
+    """Warn about idle workers if there are more workers than shards."""
     if shards is not None and workers > shards:
         say(
             f"linsep fit: {workers} workers, and shards for {shards} of them: --shards {workers}, or more, is work for "

@@ -1,6 +1,6 @@
 """`linsep fit --stream`: rows are learned as they come, in the order of the files, in bounded memory.
 
-New labels may occur in any block, and a binary classifier that stands for all labels to come costs time. So the labels
+New labels may occur in any block, and a binary classifier that represents all labels to come costs time. So the labels
 of the first block are taken for all labels; if another occurs, training restarts with that classifier. The result is
 the same. Pipes can't be read again and are read with that classifier from the start.
 """

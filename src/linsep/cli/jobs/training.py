@@ -58,7 +58,7 @@ class Trained:
     model: Any
     """The learner, or a pipeline of the maps before it and it."""
     seen: "Seen | None"
-    """None where the model itself tells how its data were read."""
+    """None if the model records how its data were read."""
     rows: int
     rejected: int
     unseen: int
@@ -192,7 +192,7 @@ def _fit(task: Task, X: Any, rows: Dataset) -> Any:
 
 @contextmanager
 def _the_same_rows(task: Task) -> Iterator[None]:
-    """Say how to continue with other rows, where a learner that keeps some refuses them."""
+    """Name the way to continue with other rows if a learner that keeps rows refuses them."""
     try:
         yield
     except OtherRows:
@@ -216,7 +216,7 @@ def _refuse_too_much(sources: list[str]) -> None:
 
 
 def _free_memory() -> int | None:
-    """Return the bytes of memory that are free or could be, where the system tells."""
+    """Return the bytes of memory that are free or could be freed, where the system reports them."""
     try:
         with open("/proc/meminfo") as file:
             return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
@@ -255,7 +255,7 @@ def marks_all(learner: Learner) -> bool:
 
 
 def form_of(form: Format | None) -> Format:
-    """Return how data were read, which all that come from files tell."""
+    """Return the format of data read from files."""
     assert form is not None
     return form
 
@@ -271,7 +271,7 @@ def judge_by_files(task: Task, trained: Trained) -> None:
 
 
 def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
-    """Score rows that were not learned from; `places` tells where in the data they are, if they are only some."""
+    """Score rows that were not learned from; `places` has their places in the data, if they are a part of the data."""
     trained.test, trained.test_name = _score(task, trained, blocks, places), name
     if not trained.test.rows:
         raise InvalidDataError(f"{name}: there are no rows to be judged by")

@@ -159,7 +159,7 @@ def _of_learners(shown: tuple[str, ...]) -> list[Any]:
 
 
 class Command(HelpPage, TyperCommand):
-    """A command with help of the house's kind."""
+    """A command with linsep's form of help."""
 
     needs: str | None = None
     """The module that nearly all of its kind load when they are run."""

@@ -162,5 +162,5 @@ def _files(inputs: list[Any]) -> set[str]:
         try:
             found |= {os.path.realpath(source.name) for source in sources_of(str(name))}
         except DataError:
-            continue  # whoever reads it says what is wrong
+            continue  # the reader of the file reports the fault
     return found

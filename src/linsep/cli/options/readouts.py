@@ -31,7 +31,7 @@ Normalize = Annotated[
 
 
 def with_readout(saved: "Saved", readout: str | None, normalize: bool | None) -> "Saved":
-    """Set the readout of a model as the options say."""
+    """Set the readout of a model by the options."""
     chosen: dict[str, Any] = {"readout": readout, "normalize": normalize}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     if not chosen:
@@ -64,7 +64,7 @@ def as_options(readout: str | None, normalize: bool | None) -> list[str]:
 
 
 def refuse_no_weights(saved: "Saved") -> None:
-    """Refuse a model that answers with other than one weight for each feature."""
+    """Refuse a model that does not predict with one weight for each feature."""
     from linsep.cli.jobs.models import name_of
     from linsep.estimators.base.learner import Learner
     from linsep.estimators.base.voter import LINEAR, Voter

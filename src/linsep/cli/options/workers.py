@@ -77,7 +77,7 @@ def refuse_unsplittable(option: str, data: list[str], options: dict[str, Any]) -
 
 
 def refuse_threads(pool: WorkerPool, options: dict[str, Any]) -> None:
-    """Refuse to say how many threads work where others do."""
+    """Refuse a number of threads if workers train."""
     if "n_jobs" in options:
         raise UsageError(f"--threads are those of this process, and with {pool.option} others work: leave it out")
 

@@ -75,7 +75,7 @@ class Drawn(NamedTuple):
 
 
 class Scored(BaseEstimator):
-    """Stands for a model whose scores are known already: its rows are their scores."""
+    """A model whose scores are already computed: its rows are their scores."""
 
     def __init__(self, classes: Any) -> None:
         self.classes_ = classes
@@ -106,7 +106,7 @@ class Evaluation:
         return None if learner is None else Explainer(learner, self.name)
 
     def add(self, block: Dataset, found: Predictions) -> None:
-        """Take a block and the answers to it; rows whose label the model does not know are left out."""
+        """Add a block and its predictions; omit rows with labels outside the model's classes."""
         if is_calibrated(self.saved.model):
             found = found._replace(scores=scores_by_probabilities(found, self.classes))
         known = np.flatnonzero(np.isin(block.y, self.classes))
@@ -254,7 +254,7 @@ def file_names(paths: Sequence[str]) -> str:
 
 
 def _axes(height: float, width: float = 5.2) -> Axes:
-    """Return axes of half a page's width, or another, that no window knows of."""
+    """Return axes of half a page's width, or another, without a window."""
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 

@@ -33,7 +33,7 @@ def _mark_rows(
 ) -> tuple[int, int]:  # fmt: skip
     """Find the rows of a text as Arrow does; return how many there are, and where the last whole one ends.
 
-    A field that begins with a quote ends at the next single one, whatever is between; what follows is as it is.
+    A field that begins with a quote ends at the next single quote; what follows is as it is.
     """
     n = k = line = begin = first_line = 0
     count, start, inside = 1, True, False

@@ -139,7 +139,7 @@ def forget_names(slots: Any, hashes: Any, kept: Any, count: Any) -> None:
 
 @written_out
 def _starts_with(text: Any, begin: Any, end: Any, letters: Any, at: Any) -> bool:
-    """Tell whether the letters from letters[at] on are those of text[begin:end]."""
+    """Return whether the letters from letters[at] on are those of text[begin:end]."""
     k, size = ZERO, end - begin
     while k < size and text[begin + k] == letters[at + k]:
         k += ONE
@@ -195,7 +195,7 @@ def add_name(
 
 @written_out
 def _same(text: Any, begin: Any, letters: Any, at: Any, size: Any) -> bool:
-    """Tell whether `size` bytes of a text and of the letters are the same; both have SPARE bytes more."""
+    """Return whether `size` bytes of a text and of the letters are the same; both have SPARE bytes more."""
     k = ZERO
     while k + FOUR <= size:
         if four_bytes(text, begin + k) != four_bytes(letters, at + k):

@@ -43,7 +43,7 @@ BEFORE_QID, AFTER_QID = np.int64(-2), np.int64(-1)
 
 @written_out
 def _ends(text: Any, k: Any) -> bool:
-    """Tell whether a label or a value may end before text[k]."""
+    """Return whether a label or a value may end before text[k]."""
     c = text[k]
     return c in (SPACE, TAB, NEWLINE, HASH) or (c == RETURN and text[k + ONE] == NEWLINE)
 

@@ -58,7 +58,7 @@ def tables(lowercase: bool = True) -> Tables:
 
 @register_jitable
 def _more(byte: Any) -> bool:
-    """Tell whether a byte continues a character."""
+    """Return whether a byte continues a character."""
     return byte & np.uint8(0xC0) == np.uint8(0x80)
 
 

@@ -4,7 +4,7 @@ As in Vowpal Wabbit with its default, `--hash strings`: a name of digits only is
 its MurmurHash3 with the seed. The seed of a namespace is 0, that of a feature is the hash of its namespace; the default
 namespace has the hash 0. The last bits of a feature's hash are its column. A feature without a name has the hash of its
 namespace plus its number among those of the namespace. A feature whose value is a word has the hash of the word, with
-the feature's hash as the seed, and the value 1 whatever the scale.
+the feature's hash as the seed, and the value 1 for any scale.
 """
 
 from typing import Any
@@ -180,7 +180,7 @@ def _insert(keys: Any, n: Any) -> None:
 def _sort(keys: Any, n: Any, bits: int, starts: Any) -> Any:
     """Sort keys[:n] by the `bits` bits of their columns, digit by digit from the last; returns where they are then.
 
-    Each digit moves them between keys[:n] and keys[n:2n]. More keys are worth longer, and so fewer, digits.
+    Each digit moves them between keys[:n] and keys[n:2n]. More keys use longer, and so fewer, digits.
     """
     width = 6 if n < np.uint64(256) else 9 if n < np.uint64(4096) else 11
     source, target = ZERO, n
@@ -232,7 +232,7 @@ def order(indices: Any, values: Any, first: Any, m: Any, bits: int, keys: Any, c
 
 @called
 def all_finite(values: Any, first: Any, m: Any) -> bool:
-    """Tell whether all of values[first:m] are finite."""
+    """Return whether all of values[first:m] are finite."""
     zero = 0.0
     for k in range(first, m):
         zero += values[k] * 0.0
@@ -241,13 +241,13 @@ def all_finite(values: Any, first: Any, m: Any) -> bool:
 
 @written_out
 def line_ends(text: Any, k: Any) -> bool:
-    """Tell whether the line ends before text[k]."""
+    """Return whether the line ends before text[k]."""
     return text[k] == NEWLINE or (text[k] == RETURN and text[k + ONE] == NEWLINE)
 
 
 @written_out
 def _word_ends(text: Any, k: Any) -> bool:
-    """Tell whether a word, its value included, may end before text[k]."""
+    """Return whether a word, its value included, may end before text[k]."""
     return text[k] in (SPACE, TAB, BAR) or line_ends(text, k)
 
 
@@ -270,7 +270,7 @@ def _past_spaces(text: Any, k: Any) -> Any:
 def label(
     text: Any, k: Any, n: Any, labels: Any, importances: Any, powers: Any, known: Any, hard: Any, counts: Any
 ) -> tuple[Any, Any, int]:
-    """Read what stands before the first bar: where that is, where a fault is, and its reason."""
+    """Read the text before the first bar: where that is, where a fault is, and its reason."""
     labels[n], importances[n] = np.nan, 1.0
     parts, tagged, begin = 0, False, _past_spaces(text, k)
     while True:
@@ -331,7 +331,7 @@ def namespace(
 
 @called
 def _begins_a_number(text: Any, k: Any) -> bool:
-    """Tell whether a value begins as a number, NaN or infinity does: with anything behind it is no word."""
+    """Return whether a value begins as a number, NaN or infinity does: with anything behind it is no word."""
     if text[k] == PLUS or text[k] == MINUS or text[k] == POINT or digit(text[k]) < TEN:
         return True
     if text[k] | CASE == LOWER_N:

@@ -44,7 +44,7 @@ HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.re
 
 
 class Map(mmap.mmap):
-    """A file in memory, which knows its name."""
+    """A file in memory with a name."""
 
     name: str
 
@@ -191,7 +191,7 @@ def align_memory(array: Array) -> Array:
 
 
 def is_binary(head: bytes) -> bool:
-    r"""Return whether a file that begins so is in binary form; the first 64 bytes are enough to tell for sure.
+    r"""Return whether a file that begins so is in binary form; the first 64 bytes suffice to decide.
 
     >>> is_binary(b"PK\x03\x04"), is_binary(b"1 3:0.5")
     (True, False)
@@ -201,11 +201,11 @@ def is_binary(head: bytes) -> bool:
 
 
 def open_binary(path: Named, *, verify: bool = False) -> Dataset:
-    """Open a file in binary form: nothing is read but its headers, whatever its size.
+    """Open a file in binary form: only its headers are read.
 
     The arrays are read-only views of the file, paged in as they are used. (Those of a file that was not written here,
-    and do not lie where they can be used, are copied.) What the headers say is checked; what the arrays hold only if
-    asked for. Learners refuse bad entries by themselves, but scipy trusts the indices of sparse rows: verify files
+    and do not lie where they can be used, are copied.) What the headers state is checked; what the arrays hold only if
+    asked for. Learners refuse bad entries, but scipy trusts the indices of sparse rows: verify files
     from elsewhere.
 
     Parameters
@@ -244,7 +244,7 @@ def open_binary(path: Named, *, verify: bool = False) -> Dataset:
 
 
 def about(path: Named) -> dict[str, Any]:
-    """Return what the writer of a file said about it.
+    """Return the notes that the writer of a file added.
 
     >>> from tempfile import TemporaryDirectory
     >>> from linsep.data.npz.writer import Writer
@@ -258,7 +258,7 @@ def about(path: Named) -> dict[str, Any]:
 
 
 def blocks(data: Named | Dataset, block_rows: int = 10_000, *, verify: bool = False) -> Iterator[Dataset]:
-    """Yield the rows in blocks, in place; memory stays flat, whatever the size of the file.
+    """Yield the rows in blocks, in place; memory does not grow with the file.
 
     Once the next block is asked for, the pages of the file before it are released. Blocks that are kept stay valid:
     their pages come back when they are used.
@@ -367,7 +367,7 @@ def _open(path: Named) -> Archive:
 
 
 def _meta(archive: Archive) -> dict[str, Any]:
-    """Return what is said of the data, as `meta.json` has it."""
+    """Return the description of the data in `meta.json`."""
     meta: dict[str, Any] = {"version": VERSION, "feature_names": None, "rejected": 0, "about": {}}
     if "meta.json" in archive.members:
         try:
@@ -386,7 +386,7 @@ def _meta(archive: Archive) -> dict[str, Any]:
 
 
 def _dataset(archive: Archive) -> tuple[Dataset, dict[str, Any]]:
-    """Return the data as views, once all that the headers say has been found to agree, and what is said about them."""
+    """Return the data as views, after checking that all headers agree, and their description."""
     sparse = "indptr.npy" in archive.members
     needed = ("format", "shape", "data", "indices", "indptr", "y") if sparse else ("X", "y")
     missing = [name for name in needed if f"{name}.npy" not in archive.members]

@@ -236,7 +236,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 
 def _table(X: Any) -> Any:
-    """Return rows that a file can hold, or say what is wrong with them."""
+    """Return rows that a file can hold, or raise an error that names the fault."""
     sparse = sp.issparse(X)
     if not (sparse or isinstance(X, np.ndarray)) or X.ndim != 2:
         raise TypeError(f"X is a {type(X).__name__}: rows are a csr_array, or a numpy array of two dimensions")

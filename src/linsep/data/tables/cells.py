@@ -1,6 +1,6 @@
 """Columns of a table become numbers, words, n-grams, labels and weights, with no Python object for a cell.
 
-A cell is missing if it is null, NaN, an empty word or, where text stands for a number, one of the usual signs for
+A cell is missing if it is null, NaN, an empty word or, in a column of numbers, one of the usual signs for
 nothing, such as NA. True, TRUE and true are one word, `true`.
 """
 
@@ -312,7 +312,7 @@ class _Reader:
         self.troubles: dict[int, CellError] = {}
 
     def note(self, rows: Array, name: str, reason: str) -> None:
-        """Note the rows in which a column is at fault; {} in the reason is what stands there."""
+        """Note the rows in which a column is at fault; {} in the reason is the text of the cell."""
         for row in rows.tolist():
             cell = self.columns[name][row].as_py()
             text = cell if isinstance(cell, bytes) else b"" if cell is None else str(cell).encode()
@@ -463,7 +463,7 @@ def _indicate_missing(words: Coded) -> Coded:
 
 
 def as_bytes(batch: Any, name: str) -> Any:
-    """Return a record batch in which a column of text is one of bytes, so that each row can be at fault by itself.
+    """Return a record batch in which a column of text is one of bytes, so that each row can be malformed on its own.
 
     >>> as_bytes(pa.record_batch({"review": ["good"]}), "review").schema.types
     [DataType(binary)]

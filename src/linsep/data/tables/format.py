@@ -81,7 +81,7 @@ class Table(Format):
     n_features : int, optional
         The columns that values are hashed to, which come after all others; 2**20 by default.
     keep_names : bool
-        Whether the names of words and n-grams that are hashed are kept, for `feature_names` to say what a column
+        Whether the names of words and n-grams that are hashed are kept, for `feature_names` to state what a column
         means.
     missing : {"error", "zero", "indicator"}
         What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a

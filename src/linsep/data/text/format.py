@@ -52,7 +52,7 @@ class _Lines:
         self.faults: list[RowError] = []
 
     def blame(self, line: int, at: int, reason: str) -> None:
-        """Say what is wrong with a line at text[at]."""
+        """Return the fault of a line at text[at]."""
         begin = int(self.begins[line])
         row = self.text[begin : self.newlines[line]].tobytes()
         self.faults.append(RowError(line, at - begin + 1, reason, row))
@@ -157,7 +157,7 @@ class LabelledText(NamedFormat):
     vocabulary : bool, default=False
         Whether n-grams get columns of their own instead, in the order in which they are first seen.
     keep_names : bool, default=False
-        Whether the n-grams that are hashed are kept, for `feature_names` to say what a column means.
+        Whether the n-grams that are hashed are kept, for `feature_names` to state what a column means.
     idf : bool, default=False
         Whether counts are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1.
     ngram_range, analyzer, binary, norm, alternate_sign, lowercase

@@ -218,7 +218,7 @@ class Frequencies:
             self.counts = np.concatenate([self.counts, np.zeros(more, np.int64)])
 
     def see(self, documents: int, columns: Array, times: Any = 1) -> None:
-        """Count documents: each of the columns was in one of them, or in as many as `times` says."""
+        """Count documents: each of the columns was in one document, or in `times`."""
         self.documents += documents
         np.add.at(self.counts, columns, times)
 

@@ -200,7 +200,7 @@ class TextHasher(TextTransformer):
     lowercase : bool, default=True
         Whether documents are lower-cased first.
     keep_names : bool, default=False
-        Whether the n-grams that are transformed are kept, so that `names_of` can tell what a column means.
+        Whether the n-grams that are transformed are kept, so that `names_of` can name a column.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. The result does not depend on it.
     dtype : {float64, float32}, default=float64

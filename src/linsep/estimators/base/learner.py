@@ -327,7 +327,7 @@ class Learner(ClassifierMixin, LinearModel):
         Returns
         -------
         Certificate
-            Its `remarks` say what is not proved, and why.
+            Its `remarks` state what is not proved, and why.
 
         Examples
         --------
@@ -342,7 +342,7 @@ class Learner(ClassifierMixin, LinearModel):
         return certificate_of(self, X, y, epsilon, delta, time_limit, watch, n_jobs)
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
-        """Return the theorem that a certificate of the run relies on, and remarks on what the theorem does not say."""
+        """Return the theorem that a certificate of the run relies on, and remarks on what the theorem leaves open."""
         return None, [NO_THEOREM.format(type(self).__name__)]
 
     def _runs(self, rows: LabelledRows) -> dict[ProblemKey, Run]:

@@ -544,8 +544,8 @@ class OnlineLearner(Learner):
             Their labels.
         classes : array, optional
             In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
-            at any time, with the result that knowing them from the start would have given (one-vs-rest), at the cost
-            of one more binary classifier, which stands in for all labels still to come.
+            at any time, with the same result as if all labels were known from the start (one-vs-rest), at the cost of
+            one more binary classifier, which represents all later labels.
         sample_weight : array, (rows,), optional
             As in `fit`.
 
@@ -700,7 +700,7 @@ class OnlineLearner(Learner):
         return theorem, self._of_the_readout()
 
     def _of_the_readout(self) -> list[str]:
-        """Return remarks on what the claims about a run do not say of the weights that predict."""
+        """Return remarks on weights that predict and that the claims about a run do not cover."""
         if isinstance(self._fitted().readout, Average):
             return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
         return []

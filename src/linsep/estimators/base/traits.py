@@ -1,4 +1,4 @@
-"""Declare what is true of a class of learners, whatever their parameters."""
+"""Declare the properties of a class of learners that do not depend on parameters."""
 
 from dataclasses import dataclass
 

@@ -231,7 +231,7 @@ class Picture(Part):
 
 
 def axes(height: float, width: float = 5.2) -> Axes:
-    """Return axes of a new figure of these inches, by default of half a page's width, that no window knows of."""
+    """Return axes of a new figure of these inches, by default of half a page's width, without a window."""
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 

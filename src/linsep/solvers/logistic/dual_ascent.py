@@ -1,6 +1,6 @@
 """Dual coordinate ascent for logistic regression on sparse rows.
 
-The dual has one number in [0, 1] for each row and column: the probability a of the wrong answer (multinomial: a
+The dual has one number in [0, 1] for each row and column: the probability a of the wrong class (multinomial: a
 distribution over the classes for each row). The weights are σ² Σ c y a x over all rows (multinomial: for class k,
 σ² Σ c ([y = k] - a_k) x). A visit to a row makes a = s(-y w.x) true for the weights after the visit, by Newton's
 method, and moves them along x: one read of the row, as in a perceptron's pass, but with the step that is best for the
@@ -288,7 +288,7 @@ def judge(problem: LogisticProblem, weights: Array, wrong: Array, tol: float) ->
 
     The bound is the duality gap: the relative entropy of the dual's probabilities to the model's, plus
     ||w - σ² Σ c y a x||² / (2 σ²), which the ascent keeps at 0 but for a free bias and rounding. This costs a read of
-    the data: where the first part alone is above `tol` f, it tells how far there is to go, and the bound is infinite.
+    the data: where the first part alone is above `tol` f, it states how far there is to go, and the bound is infinite.
     """
     scores = times(problem.data, weights, problem.jobs)
     seen = problem.evaluate(scores)

@@ -244,7 +244,7 @@ class NewtonSearch:
         self.radius = np.where(short, GROWTH * moved, self.radius)
 
     def _settled(self, slope: Array, step: Array, moves: Array, cut: Array) -> bool:
-        """Tell, without a prior, whether the model expects next to nothing of the step, in any group."""
+        """Return, without a prior, whether the model expects next to nothing of the step, in any group."""
         self.done = self.done | ((-slope / 2 <= self.tol * self.at.value / len(slope)) & ~cut)
         if self.cause is None and (runs_off(self.problem, step, moves) & (slope < 0)).any():
             self.cause = heaviest(step)

@@ -111,7 +111,7 @@ class LogisticProblem(NamedTuple):
         return sums.sum(keepdims=True) if self.multinomial else sums
 
     def targets(self) -> Array:
-        """Tell for each row and column whether the row is of the column's class."""
+        """Return for each row and column whether the row is of the column's class."""
         return self.codes[:, None] == self.positives
 
     def evaluate(self, scores: Array) -> LossTerms:
@@ -140,7 +140,7 @@ class LogisticProblem(NamedTuple):
         return LossTerms(losses, self.residuals(shares, targets), shares, _least(margins, counts))
 
     def residuals(self, chances: Array, targets: Array) -> Array:
-        """Return c (target - p), given each column's probability of the wrong answer, or a softmax's of all classes.
+        """Return c (target - p), given each column's probability of the wrong class, or a softmax's of all classes.
 
         A softmax's residual of the true class is the sum of the other classes' shares: 1 - p would lose its digits.
         """

@@ -30,7 +30,7 @@ ENTRIES = 1 << 18
 
 
 def runs_off(problem: LogisticProblem, step: Array, moves: Array) -> Array:
-    """Tell for each group whether a step, whose scores are `moves`, shows a direction that never ends.
+    """Return for each group whether a step, whose scores are `moves`, shows a direction that never ends.
 
     >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[1e8], [1.0], [-1.0]]), bias=0.0)
@@ -102,7 +102,7 @@ def _reach(problem: LogisticProblem, way: Array) -> Array:
 def endless(problem: LogisticProblem) -> int | None:
     """Return a feature whose weight grows forever in some column, as no entry speaks against it, or None.
 
-    `features` stands for the constant feature, as for one column whose rows are all of one side.
+    `features` represents the constant feature, as for one column whose rows are all of one side.
     """
     features = problem.data.n_features
     for positive in problem.positives:
@@ -119,7 +119,7 @@ def endless(problem: LogisticProblem) -> int | None:
 
 
 def separated(problem: LogisticProblem, seen: LossTerms, scores: Array) -> Array:
-    """Tell for each group whether these weights, which no prior holds, separate its rows: they grow forever then."""
+    """Return for each group whether these weights, which no prior holds, separate its rows: they grow forever then."""
     if problem.penalty.any():
         return np.zeros_like(seen.margin, bool)
     return seen.margin > 1e-12 * np.abs(scores).max(initial=0.0)

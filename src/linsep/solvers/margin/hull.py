@@ -9,7 +9,7 @@ one linear system, by a Cholesky factor of G + lift · [same group] that is exte
 the products z_i·z_j). Where a weight would fall below 0, the step ends there and its row leaves; then rows come in
 whose slopes z_i·v lie farthest below that of their group. Each step makes ||v|| smaller, so that no corral comes twice.
 
-Slopes are updated by differences. A caller who hands in fresh ones, summed from the rows themselves, gets an answer
+Slopes are updated by differences. A caller who hands in fresh ones, summed from the rows themselves, gets a solution
 that is refined as by iterative refinement: to rounding, although G has the squared condition of the rows.
 """
 

@@ -5,7 +5,7 @@ Nothing is copied but the rows that are asked for. All is in the unit 2^exponent
 A program's lambda proves an upper bound on the whole game, and one pass over all rows turns its weights into a lower
 one. Rows below the program's value come in, and rows far above it leave; likewise columns, where there are too many of
 them. New rows are looked for at a program's weights, and half-way between them and the best ones so far: a corner alone
-fits the rows of its program only, and the bracket would close slowly. Both answers are corners wherever that will do,
+fits the rows of its program only, and the bracket would close slowly. Both solutions are corners wherever that will do,
 so that they bear few entries.
 
 With z_i = y_i [x_i, beta], lambda >= 0 of sum 1, and weights u >= 0 of sum 1 (the bias being two features, +beta and
@@ -13,7 +13,7 @@ With z_i = y_i [x_i, beta], lambda >= 0 of sum 1, and weights u >= 0 of sum 1 (t
 
     max over u of min_i z_i·u   =   min over lambda of max_j (sum of lambda_i z_i)_j    (of |...| for any sign).
 
-Any u and any lambda bracket the value, whatever found them.
+Any u and any lambda bracket the value.
 """
 
 import math
@@ -265,7 +265,7 @@ class L1Search:
             moves = self.renew_columns(pays, dual, sums, inside.min()) | self.renew_rows(scores, inside)
 
     def renew_rows(self, scores: Array, inside: Array) -> bool:
-        """Take in rows below the program's value, let go of rows far above it; return whether there are new ones."""
+        """Take in rows below the program's value, drop rows far above it; return whether there are new ones."""
         known, value = self.working, inside.min()
         most = IDLE * int(np.count_nonzero(inside <= value + FEASIBLE)) + FIRST
         more = max(MORE, len(known) // 3)
@@ -276,7 +276,7 @@ class L1Search:
         return len(new) > 0
 
     def renew_columns(self, pays: Array, dual: Array, sums: Array, value: float) -> bool:
-        """Take in columns that pay more than the value, let go of those that pay far less; return whether any is new.
+        """Take in columns that pay more than the value, drop those that pay far less; return whether any is new.
 
         They are looked for half-way to a lambda that no column pays much for, and at the corner only if there is none.
         """

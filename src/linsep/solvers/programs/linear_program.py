@@ -1,4 +1,4 @@
-"""Halfspaces by linear programming, by HiGHS through scipy, each answer with the other side's proof.
+"""Halfspaces by linear programming, by HiGHS through scipy, each solution with the other side's proof.
 
 With z_i = y_i x_i, the always feasible form of separation, and its dual, are
 
@@ -113,7 +113,7 @@ def decide(Z: Any, budget: Budget) -> Bracket:
 
 
 def join_brackets(one: Bracket, other: Bracket) -> Bracket:
-    """Return what an open bracket and another one of the same rows say together."""
+    """Combine an open bracket with another bracket of the same rows."""
     lower, upper = max(one, other, key=lambda b: b.lower), min(one, other, key=lambda b: b.upper)
     if other.separable is not None:
         lower, upper = other, upper if other.separable else other
@@ -124,7 +124,7 @@ def join_brackets(one: Bracket, other: Bracket) -> Bracket:
 
 
 def attempt(Z: Any, form: ProgramForm, budget: Budget) -> Bracket:
-    """Solve the program in that form, and weigh its answer by the rows themselves.
+    """Solve the program in that form, and evaluate its solution on the rows.
 
     Where weights may reach far, t <= 1: the value is another, but above 0 for the same rows.
     """

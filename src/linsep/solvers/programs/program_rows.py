@@ -1,6 +1,6 @@
 """Signed rows z_i = y_i x_i, scaled for linear programs.
 
-Rows may be multiplied by numbers above 0, and columns be mixed by any invertible matrix: the answer stays. A solver
+Rows may be multiplied by numbers above 0, and columns be mixed by any invertible matrix: the solution stays. A solver
 with tolerances sees margins in one form that are lost in another.
 """
 
@@ -74,7 +74,7 @@ class ProgramRows(NamedTuple):
 
 
 def program_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget, copies: int = 1) -> ProgramRows:
-    """Return the rows as programs take them, or a ValueError that says how large such a program would be."""
+    """Return the rows as programs take them, or a ValueError that states how large such a program would be."""
     present = np.flatnonzero(row_weights > 0) if len(row_weights) else np.arange(data.n_rows)
     features = data.n_features
     entries = int(np.count_nonzero(data.values)) + (data.n_rows if data.bias else 0)

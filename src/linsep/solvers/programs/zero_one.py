@@ -8,9 +8,9 @@ finds more sets, and weights of few errors. No constant for "large" or "strictly
 in one program, and the sets are a proof of the bound that anyone can check. Their number can grow exponentially: this
 is for small data.
 
-The integer program's costs are in units of the smallest, and HiGHS leaves open what is within TOLERANCE of its answer.
-So the bound is lower than HiGHS has it by as much, unless all costs are whole numbers (of units, or of ones), which it
-is rounded up to. Costs that differ by more than WIDEST would drown in its tolerances, and are refused.
+The integer program's costs are in units of the smallest, and HiGHS leaves open what is within TOLERANCE of its
+solution. So the bound is lower than HiGHS has it by as much, unless all costs are whole numbers (of units, or of ones),
+which it is rounded up to. Costs that differ by more than WIDEST would drown in its tolerances, and are refused.
 """
 
 import math
