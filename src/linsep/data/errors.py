@@ -29,7 +29,7 @@ class DataError(ValueError):
     line, column : int or None
         The place, both counted from 1; columns count bytes.
     reason : str
-        What is wrong there, and the text at fault.
+        The fault, with the text at fault.
     """
 
     def __init__(self, file: str, reason: str, line: int | None = None, column: int | None = None) -> None:

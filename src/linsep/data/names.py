@@ -327,9 +327,9 @@ class NamedFormat(LineFormat):
     n_features : int, optional
         The number of columns that names are hashed to.
     vocabulary : bool, default=False
-        Whether names get columns of their own instead, numbered in the order in which they first occur.
+        If True, names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
-        Whether the names that are hashed are kept, for `feature_names` to state what a column means.
+        If True, keep the hashed names, so that `feature_names` can name each column.
 
     >>> from linsep.data.vw import Vw
     >>> form = Vw(vocabulary=True)

@@ -105,7 +105,7 @@ class Profile(NamedTuple):
     Attributes
     ----------
     rows : int
-        How many there are.
+        Number of rows.
     labels : array
         The distinct ones, in order; NaN is that of rows without.
     seen : array of bytes, or None
@@ -113,7 +113,7 @@ class Profile(NamedTuple):
     low, high : int
         The lowest and the highest index as written, where these settle something.
     weighted : bool
-        Whether some have a weight.
+        True if some rows have a weight.
     rejected, unseen : int
         As in :class:`~linsep.data.dataset.Dataset`.
     """
@@ -410,7 +410,7 @@ class Plan:
     source : path, list of paths, glob or folder
         Plain files are cut; compressed ones, and Arrow streams, are parts as a whole.
     on_error : "raise" or "skip", default="raise"
-        What happens at a malformed row.
+        Policy for malformed rows.
     **options
         Those of :func:`linsep.read`.
 

@@ -204,11 +204,11 @@ def read(
         Read the rows as those were, into the same columns. Entries of features that those did not have are left out,
         and counted in `unseen`.
     strict : bool, default=False
-        Whether a row with such a feature is malformed.
+        If True, a row with such a feature is malformed.
     on_error : "raise", "skip" or "quarantine", default="raise"
-        What happens at a malformed row.
+        Policy for malformed rows.
     quarantine : path, optional
-        Where quarantined rows are written, as they were.
+        File of quarantined rows, written unchanged.
     n_jobs : int, default=-1
         Threads that parse.
     progress : callable, optional

@@ -39,7 +39,7 @@ class Svmlight(LineFormat):
     n_features : int, optional
         The number of features; by default the highest index of all rows decides.
     zero_based : bool, optional
-        Whether indices begin at 0; by default they do if an index 0 occurs anywhere in the sources.
+        If True, indices begin at 0; by default they do if an index 0 occurs anywhere in the sources.
     """
 
     name: ClassVar[str] = "svmlight"

@@ -92,7 +92,7 @@ class Cluster:
     client : distributed.Client
         The client to send tasks through.
     losses : int, default=5
-        How many losses in a row are retried before giving up.
+        Number of consecutive losses that are retried.
     """
 
     def __init__(self, client: Any, losses: int = 5) -> None:

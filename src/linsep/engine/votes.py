@@ -48,11 +48,11 @@ def walk(
     places, amounts, keeps : (K,)
         Update k makes hypothesis k + 1 of hypothesis k. One of amount 0 and keep 1 changes nothing.
     counts, scales : (K + 1,)
-        How many rounds each hypothesis was used for, and the inverse of its norm (0 for none).
+        Number of rounds of each hypothesis, and the inverse of its norm (0 for none).
     marks : (M,), rising
         Hypotheses after which to write down what has been summed so far.
     picks, points : (Q,), picks rising
-        Which hypothesis is scored alone, and for which point.
+        The hypothesis that is scored alone, and its point.
     score : (points,)
         The scores of hypothesis 0; changed on the way.
     votes, sums, units, lasts : (M, points), written
@@ -121,7 +121,7 @@ def poll(
         Update k adds to the scores of its column, and takes from those of its rival. Where there is none, -1, only its
         own column shrinks; else all do. From then on the scores of its column are multiplied with its scale.
     counts : (K + 1,)
-        How many rounds there were before each update, since the one before; and after the last.
+        Number of rounds before each update, since the previous update; and after the last.
     score, scale : (columns, points) and (columns,)
         The scores at first, and what they are multiplied with; changed on the way.
     votes : (columns, points)

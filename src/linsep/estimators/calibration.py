@@ -192,17 +192,17 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : learner
-        What to train; with `on="prefit"`, a learner that is trained already.
+        The learner to train; with `on="prefit"`, a learner that is trained already.
     method : "sigmoid", "isotonic" or "temperature", default="sigmoid"
         The map. Platt's sigmoid, 1 / (1 + e^-(a s + b)), has two numbers and so needs few rows. The best map that never
         falls has no form of its own, and is better from some thousand rows on; it may state 0 and 1. A temperature is
         one number for all classes, by which scores are divided before their softmax: it never changes the label.
     on : "held-out", "progressive" or "prefit", default="held-out"
-        What `fit` learns the map from. "held-out": each row is scored by a learner trained on the other folds; the
-        learner that predicts is trained on all rows, and its scores should be like theirs: those of an average are,
-        those of weights that the last mistakes have moved may not be. "progressive": the rows are learned in one pass,
-        in the order given, each scored before it is learned (see Notes); for learners that go row by row, and the
-        quickest way. "prefit": the rows given to `fit` are held out, and only the map is learned from them.
+        Source of the scores that `fit` learns the map from. "held-out": each row is scored by a learner trained on the
+        other folds; the learner that predicts is trained on all rows, and its scores should be like theirs: those of an
+        average are, those of weights that the last mistakes have moved may not be. "progressive": the rows are learned
+        in one pass, in the order given, each scored before it is learned (see Notes); for learners that go row by row,
+        and the quickest way. "prefit": the rows given to `fit` are held out, and only the map is learned from them.
     cv : int, splitter or iterable of (train, test) rows, default=5
         Folds of "held-out". With a number, every class is spread evenly over them. Rows that no fold holds out train
         the learner alone; rows that several hold out count several times in the map. Model files keep a number only.

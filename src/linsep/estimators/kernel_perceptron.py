@@ -45,17 +45,17 @@ class KernelPerceptron(Voter):
     coef0 : float, default=1.0
         That of "poly".
     rule : NamedTuple with a method `step`, optional
-        How far to move; by default the perceptron's. See :mod:`linsep.rules`.
+        The update rule. Default: the perceptron's. See :mod:`linsep.rules`.
     readout : "vote", "plurality", "random", "last", "average" or "longest", default="vote"
-        Which weights predict, as for :class:`linsep.VotedPerceptron`; may be changed after training.
+        The weights that predict, as for :class:`linsep.VotedPerceptron`; may be changed after training.
     normalize : bool, default=False
-        Whether every v_k is divided by its length first; may be changed after training.
+        If True, every v_k is divided by its length first; may be changed after training.
     max_support : int, optional
         The most rows to keep; a run that needs more is refused, and nothing is learned from the call.
     cache_size : float, default=256.0
         Megabytes for kernel values that `fit` keeps from epoch to epoch.
     fit_intercept : bool, default=False
-        Whether to add `intercept_scaling`² to the kernel: a constant feature in the feature space. "auto" adds 1.
+        If True, add `intercept_scaling`² to the kernel: a constant feature in the feature space. "auto" adds 1.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

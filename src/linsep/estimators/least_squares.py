@@ -179,11 +179,11 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
         the rows are kept, so that `partial_fit` continues from them. "auto": the formula for one feature, "iterative"
         where the sums would take more than 32 MB or, on sparse rows, more than a second or so, else "exact".
     tol : float, default=1e-8
-        Where the iterative solver stops: at `optimality_` <= tol.
+        Tolerance of the iterative solver: it stops at `optimality_` <= tol.
     max_iter : int, default=1000
         The most iterations; it warns if they do not suffice.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        If True, there is an intercept.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the sample weight of each class's rows.
     n_jobs : int or None, default=None
@@ -371,7 +371,7 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
         y : array, (rows,) or (rows, targets)
             Their values.
         sample_weight : array, (rows,), optional
-            How many rows each row counts as; 0 leaves it out.
+            The weight of each row; 0 omits the row.
 
         Returns
         -------

@@ -32,9 +32,9 @@ class LinearProgram(BatchLearner):
         such that y_i u·x_i >= delta, u >= 0, ||u||_1 = 1; the bias is two features, +beta and -beta. "zero-one": the
         fewest errors that any halfspace makes, exactly, a score of 0 counted as an error: for small sets.
     signed : bool, default=False
-        Whether "l1-margin" allows weights below 0, as balanced Winnow does. Weights are then 0 where delta is.
+        If True, "l1-margin" allows weights below 0, as balanced Winnow does. Weights are then 0 where delta is.
     fit_intercept : bool, default=True
-        Whether rows get a constant feature.
+        If True, rows get a constant feature.
     intercept_scaling : float, default=1.0
         The constant feature's value, beta in the theorems.
     class_weight : dict, "balanced" or None, default=None
@@ -53,9 +53,9 @@ class LinearProgram(BatchLearner):
     Attributes
     ----------
     separable_ : bool
-        Whether the weights separate the rows, y_i w·x_i > 0 for all: an exact statement, where it is True.
+        True if the weights separate the rows, y_i w·x_i > 0 for all: exact if True.
     verdict_ : str
-        What was found, in a sentence: what False means, above all.
+        The result in a sentence, with the meaning of False.
     margin_, margin_bound_ : float
         The t ("separate") or delta ("l1-margin") reached, and one that no weights exceed, as the dual proves. Where
         rows cancel out, margin_bound_ is what rounding leaves of their sum, ||sum of lambda_i y_i x_i||_1.

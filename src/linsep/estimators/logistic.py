@@ -78,7 +78,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     prior_rows : int or None, default=None
         "sgd": n, the rows that share the prior; None: the rows given to `fit`. A stream has to state it.
     penalize_intercept : bool or "auto", default="auto"
-        Whether the prior holds the bias too. "auto": not where all rows are seen at once; "sgd" has no other way.
+        If True, the prior holds the bias too. "auto": not where all rows are seen at once; "sgd" has no other way.
     readout : "last" or "average", default="last"
         "sgd": which weights predict.
     max_iter : int or None, default=None
@@ -103,9 +103,9 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     gradient_norm_ : float
         ||gradient of f||, 0 at the optimum.
     converged_ : bool
-        Whether `tol` was reached.
+        True if `tol` was reached.
     infinite_ : bool
-        Whether f has no least value, as some weight that no prior holds grows forever.
+        True if f has no minimum, as some weight without a prior grows forever.
     cause_ : int or None
         The column of that weight, n_features_in_ for the bias.
 

@@ -57,11 +57,11 @@ class MaxMargin(BatchLearner):
     max_iter : int, default=1000
         The most passes over the rows.
     fit_intercept : bool, default=True
-        Whether there is a bias.
+        If True, there is a bias.
     intercept_scaling : float, default=1.0
         The constant feature's value, beta in the theorems, which matters while the bias is penalised.
     penalize_intercept : bool, default=True
-        Whether the bias is the weight of a constant feature and thus a part of ||w||, as in the theorems; else it is
+        If True, the bias is the weight of a constant feature and thus a part of ||w||, as in the theorems; else it is
         free, and the margin is the distance to the boundary: half the distance between the hulls of the two classes.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the sample weight of each class's rows.
@@ -86,7 +86,7 @@ class MaxMargin(BatchLearner):
         penalised bias (of size 1e-200, for example: bring them to its scale). None: not known, as ever with `C` where a
         row is on the wrong side.
     verdict_ : str
-        What was found, in a sentence (with more than two classes, a line for each).
+        The result in a sentence (with more than two classes, a line for each).
     n_iter_ : int
         Passes over the rows, the most of any class.
 

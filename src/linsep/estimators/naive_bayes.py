@@ -50,14 +50,14 @@ class NaiveBayes(BatchLearner):
     Parameters
     ----------
     kind : "multinomial", "complement", "bernoulli", "categorical" or "gaussian", default="multinomial"
-        What a feature is. A count (words of a text): entries of 0 and above; "complement" judges a class by the counts
-        of all other classes, which helps where some classes have few rows, and has no priors. Present or absent:
+        Kind of the features. A count (words of a text): entries of 0 and above; "complement" judges a class by the
+        counts of all other classes, which helps where some classes have few rows, and has no priors. Present or absent:
         entries above `binarize` are present, in training and in predictions; `coef_` is for entries of 0 and 1. A
         category: one-hot columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is
         a missing value, which counts for nothing. A number, of a normal distribution in each class, with the same
         variance in all.
     alpha : float, default=1.0
-        What is added to each count, so that nothing is impossible: 1 is Laplace's. With 0, a feature that a class never
+        Number added to each count, so that nothing is impossible: 1 is Laplace's. With 0, a feature that a class never
         has (or, present or absent, always has) is an error. Not used by "gaussian".
     priors : None, "uniform" or array, (classes,), default=None
         The probability of each class: its share of the rows, all the same, or as given, in the order of `classes_`.
@@ -170,7 +170,7 @@ class NaiveBayes(BatchLearner):
             while one of the classes has had no row (unless `priors` are given). Without it labels may arrive at any
             time.
         sample_weight : array, (rows,), optional
-            How many rows each row counts as; 0 leaves it out.
+            The weight of each row; 0 omits the row.
         """
         first = not hasattr(self, "class_count_")
         return self._count_rows(self._next_problem(X, y, classes, sample_weight, first), first)

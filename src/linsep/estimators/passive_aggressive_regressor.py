@@ -52,13 +52,13 @@ class PassiveAggressiveRegressor(Regressor):
     Parameters
     ----------
     C : float, default=1.0
-        How far one row may move the weights (PA-I, PA-II).
+        Limit of the step of one row (PA-I, PA-II).
     variant : "PA-I", "PA" or "PA-II", default="PA-I"
         The rule.
     epsilon : float, default=0.1
         The largest error that is no loss.
     readout : "last" or "average", default="last"
-        Which weights predict.
+        The weights that predict.
     max_iter : int, default=10
         The most epochs.
     tol : float or None, default=1e-3
@@ -75,7 +75,7 @@ class PassiveAggressiveRegressor(Regressor):
     random_state : int, RandomState or None, default=None
         The seed of the order and of the rows set aside, or where to draw it from.
     fit_intercept : bool, default=True
-        Whether rows get a constant feature.
+        If True, rows get a constant feature.
     intercept_scaling : float, default=1.0
         The constant feature's value.
     warm_start : bool, default=False

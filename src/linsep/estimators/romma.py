@@ -23,9 +23,9 @@ class ROMMA(OnlineLearner):
     Parameters
     ----------
     aggressive : bool, default=False
-        Whether to update on every row of margin below 1, not only on mistakes.
+        If True, update on every row of margin below 1, not only on mistakes.
     readout : "last" or "average", default="last"
-        Which weights predict.
+        The weights that predict.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

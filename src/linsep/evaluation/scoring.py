@@ -145,7 +145,7 @@ class Scores:
     ranking : Ranking or None
         The counts behind both, of two classes.
     threshold : AtThreshold or None
-        What the threshold finds, if there is one.
+        Counts at the threshold, if there is one.
     """
 
     rows: int
@@ -234,9 +234,9 @@ class Scoring:
         labels : array, (rows,)
             The predictions.
         scores : array, (rows,) or (rows, classes), optional
-            What `decision_function` gives.
+            Result of `decision_function`.
         probabilities : array, (rows, classes), optional
-            What `predict_proba` gives.
+            Result of `predict_proba`.
         """
         truth = np.asarray(y)
         if truth.dtype.kind == "f" and np.isnan(truth).any():

@@ -41,7 +41,7 @@ class ModelError(ValueError):
     path : str
         The file.
     reason : str
-        What is wrong with it, and the cure; what can't be printed is spelled out.
+        The fault and the fix; what can't be printed is spelled out.
     """
 
     def __init__(self, path: str | os.PathLike[str], reason: str) -> None:

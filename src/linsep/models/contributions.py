@@ -77,7 +77,7 @@ def explain(model: Any, X: Any, *, n: int = 10) -> list[Explanation]:
     model : learner, pipeline of maps and a learner, or calibrated learner
         A fitted model. A kernel's weights are those of rows, and a vote has no weights: both are refused.
     X : array, sparse matrix or dataframe, (rows, features)
-        What `predict` takes.
+        Rows, as `predict` takes them.
     n : int, default=10
         The number of features for each row; features with the value 0 add nothing and are left out.
 
@@ -200,7 +200,7 @@ def names_of(model: Any, form: Any, unnamed: str | None = None) -> Callable[[int
     ----------
     model : learner or pipeline
     form : Format or None
-        How the training data were read.
+        Format of the training data.
     unnamed : str, optional
         The pattern for columns without a name. Default: the number that files have.
     """

@@ -49,7 +49,7 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     how : "average" or "sum", default="average"
         Averages are parameter mixing (McDonald, Hall and Mann, 2010).
     weights : sequence of numbers, optional
-        What each model counts, not below 0; averages divide by their sum. By default 1 in a sum, and in an average the
+        Weights of the models, not below 0; averages divide by their sum. By default 1 in a sum, and in an average the
         rounds that each model has made, so that a small shard has a small state.
 
     Returns

@@ -95,7 +95,7 @@ def export_json(model: Any, path: str | os.PathLike[str], names: Names = None) -
     model, names
         As for :func:`named_weights`.
     path : path
-        Where to write.
+        Path of the file.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
     model, names
         As for :func:`named_weights`.
     path : path
-        Where to write.
+        Path of the file.
 
     Examples
     --------

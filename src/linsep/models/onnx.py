@@ -37,7 +37,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
         Any learner of linsep that predicts with weights, alone or after maps: Polynomial, Bias, Scale, ScaleColumns,
         DeltaTrick.
     path : path, optional
-        Where to write; an old file there is whole until the new one is.
+        Path of the file; an old file there is whole until the new one is.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class Saved:
     model : learner or Pipeline
         The model.
     form : Format or None
-        How its training data were read, if the file records it: `linsep.read(new, like=saved)`.
+        Format of its training data, if the file records it: `linsep.read(new, like=saved)`.
     about : dict
         The notes given when the model was saved.
     version : str
@@ -64,11 +64,11 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
     Parameters
     ----------
     model : a fitted learner, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a fitted learner
-        What is saved; a rule of one's own is saved by its name and numbers, a kernel of one's own by its name.
+        The model to save; a rule of one's own is saved by its name and numbers, a kernel of one's own by its name.
     path : path
         The file; by custom it ends in ".linsep".
     data : Dataset or Stream, optional
-        What the model was trained on: how it was read goes into the file too, so that
+        Training data: the file then records how they were read, so that
         `linsep.read(new, like=linsep.load(path))` reads new data into the same columns.
     about : dict, optional
         Metadata of the model: plain values.
@@ -122,7 +122,7 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
     Raises
     ------
     ModelError
-        Where the file is cut off, damaged, foreign, or of a newer linsep.
+        If the file is cut off, damaged, foreign, or of a newer linsep.
     """
     return opened(path, rules=rules, kernels=kernels).model
 

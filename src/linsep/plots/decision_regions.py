@@ -166,10 +166,10 @@ def decision_boundary(
         weights, that of the weights' direction and the one in which rows differ most beside it. There every row is
         on the side of its prediction, at its true distance from the boundary.
     feature_names : sequence of two str, optional
-        What the axes are called where there are two features, unit included; by default `feature_names_in_`, where the
+        Names of the axes, with units; by default `feature_names_in_`, where the
         learner has them.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def confusion(y_true: Any, y_pred: Any, *, labels: Any = None, ax: Axes | None =
         The classes to draw, in order; by default all that occur, sorted. Rows with another true or predicted label are
         left out, and counted in the heading.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`matrix_size` returns.
+        Axes to draw in. Default: a new figure of the size that :func:`matrix_size` returns.
 
     Examples
     --------
@@ -182,9 +182,9 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     labels : array, optional
         The classes in order, as in `classes_`; by default those that occur in y, or 0 and 1 where nothing else does.
     bins : int, default=10
-        How many groups.
+        Number of groups.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def roc(y: Any, score: Any, *, labels: Any = None, threshold: float | None = Non
     threshold : float, optional
         A threshold to mark.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -433,7 +433,7 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     y : array, (rows,)
         Their labels, of the learner's classes.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -507,7 +507,7 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     results : sequence of :class:`Result`, of mappings, or of other objects
         Each with `name` and `error`, and with `seconds` and `mistakes` where known.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`ranking_size` returns.
+        Axes to draw in. Default: a new figure of the size that :func:`ranking_size` returns.
 
     Examples
     --------

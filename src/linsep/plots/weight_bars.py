@@ -44,11 +44,11 @@ def weights(
         The features' names, of which only those drawn are looked up; by default `feature_names_in_`, where the learner
         has them.
     top : int, default=10
-        How many weights, of each class.
+        Number of weights shown for each class.
     label : label of a class, optional
         The class to draw, of three or more.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
+        Axes to draw in. Default: a new figure of the size that :func:`figure_size` returns.
 
     Examples
     --------

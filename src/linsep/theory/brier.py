@@ -94,7 +94,7 @@ def brier_score(
         The classes in order, as in `classes_`; by default those that occur in y, or 0 and 1 (-1 and 1) where nothing
         else does.
     sample_weight : array, (rows,), optional
-        What each row counts.
+        Weights of the rows.
     confidence : float, default=0.95
         That of the interval.
 

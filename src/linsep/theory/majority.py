@@ -68,9 +68,9 @@ def versus(features: int, relevant: int = 5, rounds: int = 20_000, seed: int = 0
     relevant : int, default=5
         k, how many of them the label is the majority of: an odd number up to N.
     rounds : int, default=20_000
-        How many rows are drawn.
+        Number of rows.
     seed : int, default=0
-        Which rows are drawn, from 0 to 2^64 - 1. The same seed gives the same rows everywhere.
+        Seed of the rows, from 0 to 2^64 - 1. The same seed gives the same rows everywhere.
 
     Returns
     -------

@@ -80,7 +80,7 @@ def winnow_path(rows: Any, u: Any, eta: float, *, balanced: bool = False) -> Arr
     eta : float
         The rate, above 0.
     balanced : bool, default=False
-        Whether each feature has two weights, for x and -x: balanced Winnow.
+        If True, each feature has two weights, for x and -x: balanced Winnow.
 
     Returns
     -------

@@ -114,7 +114,7 @@ def radon(points: Any, affine: bool = True) -> Radon:
     points : array, (points, features)
         Floats of any exponent, or integers up to 2^53.
     affine : bool, default=True
-        Whether halfspaces have a bias.
+        If True, halfspaces have a bias.
 
     Examples
     --------

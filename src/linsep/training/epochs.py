@@ -142,7 +142,7 @@ class Enough:
     Attributes
     ----------
     done : bool
-        Whether the last epoch was without a mistake, or `tol` is reached.
+        True if the last epoch was without a mistake, or `tol` is reached.
     """
 
     def __init__(self, how: Settings, state: TrainingState) -> None:

@@ -30,9 +30,9 @@ class Record:
         One-vs-rest: the class whose binary classifier moved. Pairs: (k, 2), the true class and its rival. Numbers into
         `classes_`.
     amounts : array of float64, or None where every step is +1 or -1
-        What multiplied x.
+        Factors of x.
     keeps : array of float64, or None for a rule that never shrinks
-        What multiplied the weights before.
+        Factors of the weights before the update.
     """
 
     rows: Array

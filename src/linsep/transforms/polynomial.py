@@ -349,7 +349,7 @@ class Polynomial(FeatureMap):
     interaction_only : bool, default=False
         If True, no feature is multiplied by itself.
     include_bias : bool, default=False
-        Whether the first column is 1; a learner with `fit_intercept=True` has a bias already.
+        If True, the first column is 1; a learner with `fit_intercept=True` has a bias already.
     terms : list or None, default=None
         The products themselves, instead of all up to a degree: texts such as "x0 x3^2", with the names of the columns
         (x0, x1, ... where they have none), or tuples of column numbers such as (0, 3, 3). "1" or () is the constant.

@@ -65,11 +65,11 @@ class Scale(FeatureMap):
     Parameters
     ----------
     largest : {"norm", "entry"}, default="norm"
-        What becomes 1: the Euclidean norm, as the perceptron's bound has it, or the entry, as Winnow's.
+        The size that becomes 1: the Euclidean norm, as the perceptron's bound has it, or the entry, as Winnow's.
     divisor : float or None, default=None
         The number, where it is known beforehand; None learns it.
     power_of_two : bool, default=False
-        Whether the learned number is rounded up to a power of two: the largest is then between 1/2 and 1, no entry is
+        If True, the learned number is rounded up to a power of two: the largest is then between 1/2 and 1, no entry is
         rounded, and the perceptron makes the very mistakes that it makes without scaling.
 
     Attributes
@@ -216,12 +216,12 @@ class Standardize(ScaleColumns):
     Parameters
     ----------
     center : bool or "auto", default="auto"
-        Whether to subtract the means. "auto": if the first rows are dense. A map that centres refuses sparse rows.
+        If True, subtract the means. "auto": if the first rows are dense. A map that centres refuses sparse rows.
 
     Attributes
     ----------
     center_ : bool
-        Whether the means are subtracted.
+        If True, the means are subtracted.
     scale_ : array of shape (n_features_in_,)
         The standard deviations; 1 for constant columns.
     n_rows_, mean_, squares_ : int, arrays of shape (n_features_in_,)

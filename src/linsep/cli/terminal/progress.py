@@ -84,7 +84,7 @@ def progress_bar(
     Parameters
     ----------
     title : str
-        What is done.
+        Description of the work.
     shown : bool, default=True
         If False, nothing is shown.
     total : float, optional

@@ -26,7 +26,7 @@ class NpzFormat(Format):
     Parameters
     ----------
     verify : bool
-        Whether what the arrays hold is checked too, which takes a scan of all of it: for files from elsewhere.
+        If True, check the contents of the arrays too, by a scan of all of them: for files from elsewhere.
     """
 
     name = "binary"

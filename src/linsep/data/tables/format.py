@@ -77,33 +77,32 @@ class Table(Format):
     words : list of str or int
         Columns whose values are words even if they look like numbers; the labels may be among them.
     categories : {"indexed", "hashed"}
-        Whether each `column=value` gets a number when it is first seen, or is hashed.
+        "indexed": each `column=value` gets a number when it is first seen. "hashed": it is hashed.
     n_features : int, optional
         The columns that values are hashed to, which come after all others; 2**20 by default.
     keep_names : bool
-        Whether the names of words and n-grams that are hashed are kept, for `feature_names` to state what a column
-        means.
+        If True, keep the names of hashed words and n-grams, so that `feature_names` can name each column.
     missing : {"error", "zero", "indicator"}
-        What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
+        Treatment of a cell without a value: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
         column `column=`.
     header : bool, optional
-        Whether text files begin with the names of the columns; these are "0", "1" and so on otherwise. By default they
+        If True, text files begin with the names of the columns; these are "0", "1" and so on otherwise. By default they
         do, and names that are all numbers are refused.
     delimiter : str, optional
-        What separates the fields of text files, if it is neither the comma of CSV nor the tab of TSV.
+        Separator of the fields of text files, if it is neither the comma of CSV nor the tab of TSV.
     text : str, optional
         The column of documents, which become columns of hashed n-grams, `text#0` and so on: after those of the numbers,
         and before those of words. The n-grams of a document have length 1 together.
     text_features : int
         The columns that n-grams are hashed to.
     vocabulary : bool
-        Whether n-grams get columns of their own instead, `text:n-gram`. They are numbered along with words: as they are
-        first seen, those of a row after its words.
+        If True, n-grams get columns of their own instead, `text:n-gram`. They are numbered along with words: as they
+        are first seen, those of a row after its words.
     idf : bool
-        Whether counts of n-grams are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1 before documents
+        If True, counts of n-grams are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1 before documents
         get their length. That of data that are read like others is the length of what those had, too.
     ngram_range, analyzer, binary, lowercase
-        Which n-grams count, as in TextHasher.
+        The n-grams that count, as in TextHasher.
 
     Notes
     -----
@@ -114,7 +113,7 @@ class Table(Format):
     Attributes
     ----------
     found : Roles, or None
-        What the columns are for, once that is known.
+        Use of each column, once it is known.
     unseen : int
         Words and n-grams of the last pass that the table this one is like did not have; they count for nothing.
     extra : list of str

@@ -320,7 +320,7 @@ class Learner(ClassifierMixin, LinearModel):
         epsilon : float, default=0.05
             The error rate for which a sample size is stated.
         delta : float, default=0.05
-            How often statements about new rows may be wrong.
+            Probability that statements about new rows are wrong.
         time_limit, watch, n_jobs
             As for :func:`linsep.certify`.
 

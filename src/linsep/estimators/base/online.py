@@ -121,7 +121,7 @@ class OnlineLearner(Learner):
     random_state : int, RandomState or None, default=None
         The seed, or where to draw it from.
     fit_intercept : bool, default=True
-        Whether rows get a constant feature.
+        If True, rows get a constant feature.
     intercept_scaling : float or "auto", default="auto"
         The constant feature's value, beta in the theorems; `intercept_scaling_` is the value in use. "auto": the first
         row chooses it, as the size of the entry at which the sizes |x_j|, summed from the largest on, reach half of
@@ -145,7 +145,7 @@ class OnlineLearner(Learner):
     mixing : "uniform", "rows" or "mistakes", default="uniform"
         A shard's share in the mix: 1, its rows, or the mistakes that it made in the epoch (if none did: 1).
     log : bool or "auto", default="auto"
-        Whether to keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
+        If True, keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
         (or 1 MiB, if that is more).
     """
 

@@ -247,7 +247,7 @@ class Example(NamedTuple):
     score : float, optional
         The number that `measure` in :class:`Examples` names.
     place : str
-        Where the row comes from: "row 17", or a file and line.
+        Place of the row: "row 17", or a file and line.
     """
 
     row: str | Mapping[str, object]

@@ -164,7 +164,7 @@ def hard_margin(
     max_iter : int, default=1000
         The most passes over all rows.
     penalize_bias : bool, default=True
-        Whether the constant feature counts as a feature like all others, in ||w|| as in ||x||; else the bias is free.
+        If True, the constant feature counts as a feature like all others, in ||w|| as in ||x||; else the bias is free.
     zero : float, default=1e-10
         The point of the hull that counts as 0, as a share of the largest ||x_i||. It is refined as far as floats allow.
     enough : float, default=0.0

@@ -212,7 +212,7 @@ def soft_margin(
     max_iter : int, default=1000
         The most passes.
     penalize_bias : bool, default=True
-        Whether the constant feature's weight is a part of ||w||; else the bias is free.
+        If True, the constant feature's weight is a part of ||w||; else the bias is free.
 
     >>> X = Dense(np.array([[2.0, 0.0], [3.0, 1.0], [0.0, 0.0]]), bias=1.0)
     >>> found = soft_margin(X, np.array([1, 1, -1]), np.zeros(0), C=10.0, loss="l1", tol=1e-9, penalize_bias=False)

@@ -372,14 +372,14 @@ def l1_margin(
     data, signs, deadline, watch
         As for all solvers: see :mod:`linsep.solvers`.
     signed : bool
-        Whether weights below 0 are allowed, as in balanced Winnow; else only that of the constant feature is.
+        If True, weights below 0 are allowed, as in balanced Winnow; else only that of the constant feature is.
     enough : float
         A value that is of no use any more, and so is every smaller one: the search ends below it. Little data, which
         are one program, are solved to the end nevertheless.
     tol : float, default=0.003
         The search ends where upper - lower <= tol * upper.
     starts : pairs of weights (features + 1,) and lambda (rows,), or None for either
-        What is known from elsewhere; any weights and any lambda will do, of any size.
+        Start values; any weights and any lambda will do, of any size.
 
     >>> X = Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), bias=1.0)
     >>> found = l1_margin(X, np.array([1.0, 1.0, -1.0, -1.0]), signed=False, enough=0.0)
