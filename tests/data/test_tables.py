@@ -389,7 +389,7 @@ def test_the_place_of_a_fault_is_that_of_its_field():
         (b"", "the file is empty"),
         (b"\n\n", "the file is empty"),
         (b"a,a,y\n1,2,3\n", "there are two columns called 'a'"),
-        (b"a,b\n1,2\n", "none is called like one; say label=..., or label=None if there are none; the columns are 'a'"),
+        (b"a,b\n1,2\n", "is called like one; pass label=..., or label=None if there are none; the columns are 'a'"),
         (b"a,y,Class\n1,2,1\n", "'y', 'Class' might all be one"),
         (b",a,y\n0,2,1\n", "column 1 has no name"),
         (b"y\n1\n", "no column is left to learn from"),
@@ -579,7 +579,7 @@ def test_data_that_came_through_a_pipe_tell_how_to_read_others(tmp_path):
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
 def test_a_single_column_may_be_several(mark):
     text = mark.join("aby").encode() + b"\n" + mark.join("123").encode() + b"\n"
-    cure = f": say delimiter={mark!r} if that separates them"
+    cure = f": pass delimiter={mark!r} if that separates them"
     for options in ({}, {"label": "y"}, {"label": 0}, {"label": 1}, {"label": None, "ignore": "a"}):
         assert fails(f"the columns are {mark.join('aby')!r}{cure}", text, **options).reason.endswith(cure)
     assert read(text, delimiter=mark).names == ["a", "b"]
@@ -697,7 +697,7 @@ def test_several_files_have_the_same_columns_in_any_order():
     assert got.y.tolist() == [0, 1]
     fails("there is no column 'b', which the other data have", [b"a,b,y\n1,2,0\n", b"a,y\n1,0\n"])
     more = [b"a,y\n1,2\n", b"a,c,y\n3,4,0\n"]
-    fails("the other data have no column 'c': say with columns=[...] which are read", more)
+    fails("the other data have no column 'c': choose the columns with columns=[...]", more)
     assert read(more, columns=["a"]).X.tolist() == [[1], [3]]
     error = fails("'x' in column 'a'", [b"a,y\n1,0\n", b"a,y\n1,0\nx,0\n"])
     assert error.line == 3
@@ -1099,7 +1099,7 @@ def test_words_that_are_new_in_a_later_pass_are_faults(kind, tmp_path):
     for _ in range(2):
         assert [block.X.toarray().tolist() for block in stream] == [[[3, 0, 1], [5, 1, 0]]]
         assert stream.rejected == 1
-    reason = "'Bern' in column 'w' was not there before: the data have changed since they were first looked at"
+    reason = "'Bern' in column 'w' is new: the data have changed since the first scan"
     with pytest.raises(DataError, match=reason) as caught:
         list(strict)
     assert caught.value.line == (3 if kind in ("csv", "tsv") else 2)
@@ -1549,7 +1549,7 @@ def test_weights_count_sound_rows_and_need_them_all():
     assert got.rejected == 2
     with pytest.raises(ValueError, match="idf=True takes two passes: write the table to a file first"):
         linsep.read(Pipe(text), format="csv", text="t", idf=True)
-    with pytest.raises(ValueError, match="idf= says how documents are read: say which column holds them with text="):
+    with pytest.raises(ValueError, match="idf= is an option of documents: name their column with text="):
         Csv(idf=True)
     table = Csv(text="t", idf=True)
     table.sniff([Source("t", io.BytesIO(text))])

@@ -331,7 +331,7 @@ class Certificate:
         except (ValueError, RecursionError) as error:
             raise CertificateError(f"{name} is not a certificate: {error}") from error
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-            raise CertificateError(f'{name} is not a certificate: it does not say "format": "{FORMAT}"')
+            raise CertificateError(f'{name} is not a certificate: it lacks "format": "{FORMAT}"')
         if not whole(LISTED, VERSION)(facts.get("version")):
             known = f"this linsep reads versions {LISTED} and {VERSION}"
             raise CertificateError(f"{name} is a certificate of version {facts.get('version')!r}; {known}")

@@ -216,7 +216,7 @@ DATA: dict[str, Field] = {
 PROBLEM: dict[str, Field] = {
     "bias": (number(0, 1e308), "has no bias of 0 or more"),
     "positive": (of_type(str, type(None)), "is about no class"),
-    "games": (of_type(bool), "does not say if it is about Winnow"),
+    "games": (of_type(bool), "does not state whether it is about Winnow"),
     "epsilon": (is_probability, "has no epsilon between 0 and 1"),
     "delta": (is_probability, "has no delta between 0 and 1"),
 }
@@ -271,10 +271,10 @@ def check_form(facts: Any) -> None:
     >>> check_form({"format": "linsep certificate", "version": 3})
     Traceback (most recent call last):
         ...
-    linsep.certificates.schema.FormError: it does not say that it is a linsep certificate of version 1 or 2
+    linsep.certificates.schema.FormError: it does not state that it is a linsep certificate of version 1 or 2
     """
     require(isinstance(facts, dict), "it is no mapping")
-    about = f"it does not say that it is a {FORMAT} of version {LISTED} or {VERSION}"
+    about = f"it does not state that it is a {FORMAT} of version {LISTED} or {VERSION}"
     require(facts.get("format") == FORMAT and whole(LISTED, VERSION)(facts.get("version")), about)
     for part in PARTS:
         require(isinstance(facts.get(part), dict), f"its {part} are no mapping")
@@ -462,7 +462,7 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")
     elif run["theorem"] in ("romma", "winnow"):
         about = problem["positive"] is not None
-        require(about, f"{name!r} is of pairs, of which its theorem says nothing")
+        require(about, f"{name!r} is of pairs, which its theorem does not cover")
         require(run["theorem"] == "winnow" or "updates" in run, f"{name!r} lists its rows, and not its rounds")
     else:
         require(run["C"] is not None or not run["first"], f"{name!r} is of no variant")
@@ -508,7 +508,7 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
 
 def _check_shards(name: str, run: dict[str, Any], data: dict[str, Any]) -> None:
     """Check the shards of a run: how many the epochs had, and what a share is; denominators must stay short."""
-    require(run["theorem"] != "romma", f"{name!r} has shards, of which ROMMA's theorem says nothing")
+    require(run["theorem"] != "romma", f"{name!r} has shards, which ROMMA's theorem does not cover")
     require(run.get("mixing") in ("uniform", "rows", "mistakes"), f"{name!r} has shares of no known kind")
     shards, often = whole(1, data["rows"]), whole(1, MOST_PASSES)
     listed = bool(run["shards"]) and list_of(
@@ -545,7 +545,7 @@ def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: 
     require(run["rounds"] >= len(rows), f"{name!r} has rounds of no such run")
     if "mixes" in run:
         _check_mixes(name, run["mixes"], len(rows))
-    require(steps or "steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
+    require(steps or "steps" not in run, f"{name!r} has steps, which its theorem does not have")
     require(not steps or len(run.get("steps") or ()) == len(rows), f"{name!r} has steps that are none")
 
 

@@ -258,7 +258,7 @@ class RommaTheorem(Theorem):
     def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
         """Choose the weights of the largest margin."""
         if run.shards is not None:
-            return "not played again: the exact check knows ROMMA's theorem for one run, and not for mixed shards"
+            return "not replayed: the exact check covers ROMMA's theorem for one run, not for mixed shards"
         if "margin" not in found["w"]:
             return "no guarantee: ROMMA has a bound only for rows that can be separated"
         return asdict(self) | {"witness": "margin"}

@@ -357,8 +357,8 @@ def _verdict_clause(cert: "Certificate", key: ProblemKey) -> str:
         )
         return (
             f"Separable: {who} with a margin of {least}, and none {'have' if pairs else 'has'} more than {most}, so "
-            "that a perceptron, in whatever order and however often it sees the rows, errs at most "
-            f"{counted(_allowed(cert, key, 'perceptron'), 'time')}"
+            "that a perceptron makes, in any order and any number of passes, at most "
+            f"{counted(_allowed(cert, key, 'perceptron'), 'mistake')}"
         )
     if verdict == "not separable":
         mixture = cancelling(cert.facts["problems"][str(key)])
@@ -416,7 +416,7 @@ def _useless_clause(cert: "Certificate", key: ProblemKey, best: str) -> str:
     if not passes or cert.number(MistakeBound(best), key) <= rounds:
         return ""
     proved = _useful_bounds(cert, key)
-    more = f": at most {' and '.join(proved)} tells more" if proved else ""
+    more = f": at most {' and '.join(proved)} is tighter" if proved else ""
     return f"; but that is beyond the {rounds:,} rounds of {counted(passes[-1], 'pass')}{more}"
 
 

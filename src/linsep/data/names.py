@@ -17,7 +17,7 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 
 MOST_NAMES = (1 << 31) - 1
 
-LATE = "the row has a name that was not there before: the data have changed since they were first looked at"
+LATE = "the row has a new name: the data have changed since the first scan"
 
 
 def frozen(array: Array, dtype: Any) -> Array:

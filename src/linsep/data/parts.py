@@ -366,8 +366,8 @@ def _blocks(part: Part, reading: Reading, block_rows: int) -> Iterator[Dataset]:
 def _check_settled(form: Format) -> None:
     if not form.settled:
         raise ParameterError(
-            "where the indices begin, and how many features there are, is not known yet: "
-            "plan.settle(profiles of all parts) finds out, or say zero_based= and n_features="
+            "the first index and the number of features are not known yet: call plan.settle(profiles of all parts), "
+            "or pass zero_based= and n_features="
         )
 
 
@@ -392,8 +392,8 @@ def _in_place(part: Part, reading: Reading) -> Dataset | None:
 __all__ = ["Part", "PartRows", "Plan", "Profile", "Reading", "Span", "blocks_of", "profile_of", "rows_of"]
 
 NOT_HERE = {
-    "quarantine": "rows can't be quarantined by several readers at once: say on_error='skip', or 'raise'",
-    "progress": "parts are read elsewhere, and there is no progress= to tell here",
+    "quarantine": "rows can't be quarantined by several readers at once: use on_error='skip', or 'raise'",
+    "progress": "parts are read elsewhere, where progress= is not called: omit progress=",
 }
 """Options of `read` that make no sense for parts."""
 

@@ -48,7 +48,9 @@ class Reader:
         if progress is not None and not callable(progress):
             raise ParameterError(f"progress={progress!r}: it is a function that takes the progress")
         if flag("strict", strict) and like is None:
-            raise ParameterError("strict=True refuses features that earlier data did not have: say which with like=")
+            raise ParameterError(
+                "strict=True refuses features that earlier data did not have: pass the earlier data as like="
+            )
         self.sources = sources_of(source)
         self.policy = ErrorPolicy(on_error, quarantine)
         self.jobs, self.progress, self.block_bytes = (

@@ -91,7 +91,9 @@ def detected_format(source: Source) -> str:
         if any(map(looks, lines[:LINES])):
             return name
     names = ", ".join(FORMATS)
-    raise DataError(source.name, f"it begins with {quote(lines[0])}, like no known format: say format=, one of {names}")
+    raise DataError(
+        source.name, f"it begins with {quote(lines[0])}, like no known format: pass format=, one of {names}"
+    )
 
 
 def _format_of_text(lines: list[bytes]) -> str:

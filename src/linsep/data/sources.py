@@ -400,12 +400,12 @@ def _parts(folder: str) -> list[Source]:
     inner = [p.name for p in seen if p.is_dir()]
     if inner:
         raise DataError(
-            folder, f"there is a folder in it, {inner[0]!r}: say which files with a pattern such as **/*.svm"
+            folder, f"there is a folder in it, {inner[0]!r}: choose the files with a pattern such as **/*.svm"
         )
 
     if len(kinds) > 1:
         several = ", ".join(repr(kind) for kind in kinds)
-        raise DataError(folder, f"the names of its files end in several ways ({several}): say which with a pattern")
+        raise DataError(folder, f"the names of its files end in several ways ({several}): choose them with a pattern")
     if not parts:
         raise DataError(folder, "the folder holds no files")
     return [Source(str(part)) for part in parts]

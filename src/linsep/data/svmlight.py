@@ -96,7 +96,7 @@ class Svmlight(LineFormat):
         wrong: RowErrors = {}
         for entry, row in zip(outside.tolist(), rows.rows_of_entries(outside).tolist(), strict=True):
             index = int(rows.indices[entry])
-            low = "index 0: indices are said to begin at 1; pass zero_based=True if they begin at 0"
+            low = "index 0, but indices begin at 1 here; pass zero_based=True if they begin at 0"
             high = f"index {index} is beyond the {self.n_features} features that were stated"
             wrong.setdefault(row, (b"%d:" % index, low if index < least else high))
         kept = rows.without(list(wrong)).indices

@@ -12,7 +12,7 @@ from linsep.engine.arrays import Array
 
 
 class DataSet(NamedTuple):
-    """A data set cut in two, one part to learn from and one to be judged by; `factor` is what X was divided by.
+    """A data set cut in two, one part to learn from and one test rows; `factor` is what X was divided by.
 
     `features` and `labels` are names, where there are any. `separator` is known to separate the rows, where one is: its
     weights, the bias last.

@@ -33,8 +33,8 @@ DEGREES = (1, 2, 3)
 QUICK = (0.1, 1.0, 2.0)
 """Epochs of the demo's quick form."""
 ABOUT = (
-    "A run passes through many hypotheses. Which should answer: all of them in a vote, their average, the last, or one "
-    "at random? All answers of a degree d are read from one run: T epochs of perceptrons with the kernel (1 + x.y)^d, "
+    "A run passes through many hypotheses. Which should predict: all of them in a vote, their average, the last, or "
+    "one at random? All readouts of a degree d come from one run: T epochs of perceptrons with the kernel (1 + x.y)^d, "
     "on the digits' raw pixels. Their test errors:"
 )
 Tell = Callable[[str, float], None]

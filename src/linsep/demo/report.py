@@ -113,7 +113,7 @@ def demo_report(
         Section("How a perceptron learns", [_text(LEARNING), _way(way)]),
         Section("A promise, kept", [_text(PROMISE), *_promise_parts(promise, text[0])]),
         Section("A certificate", _certificate_parts(proof)),
-        Section("Which hypothesis should answer?", vote_parts(runs)),
+        Section("Which hypothesis should predict?", vote_parts(runs)),
         Section("Iris", [_about(iris), *_ranking_parts(iris), *_flowers(iris[0], seed)]),
         Section("Breast cancer", [_about(cancer), *_ranking_parts(cancer), *_tumours(cancer, seed)]),
         Section("Digits", [_about(written), *_ranking_parts(written), *_digits(written, seed)]),
@@ -256,7 +256,7 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
     fit_quietly(perceptron, data.X, name_labels(data, data.y))
     return [
         Picture(regions, "Three kinds of iris and the boundaries between them",
-                "All flowers, and logistic regression on two measures alone: the tint is its answer, rings are "
+                "All flowers, and logistic regression on two measures alone: the tint is its prediction, rings are "
                 "mistakes."),
         Picture(mistakes(perceptron, ax=axes(3.0)), "Mistakes of three binary classifiers on iris",
                 "Why perceptrons fail here. A line separates setosa from the others: its classifier soon makes no "
@@ -272,7 +272,7 @@ def _tumours(one: Done, seed: int) -> list[Part]:
         Picture(sides, "Tumours on both sides of the boundary",
                 f"The {len(data.y_test)} tumours that {best} had not seen. The nearer to the boundary, the less clear "
                 f"the answer."),
-        Picture(bars, "The measures that say most", "What it goes by: weights times measures add up to the answer."),
+        Picture(bars, "The measures with the largest weights", "Weights times measures add up to the score."),
     ]  # fmt: skip
 
 
@@ -334,7 +334,7 @@ def vote_parts(runs: Sequence[Run]) -> list[Part]:
         Text(ABOUT),
         Picture(
             curves,
-            "Test error of seven ways to answer, as epochs go by",
+            "Test error of seven readouts against epochs",
             "The last hypothesis depends on the last few rows and jumps; a vote or an average is steadier, and mostly "
             "better. Dashed: each hypothesis divided by its length first.",
         ),

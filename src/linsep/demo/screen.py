@@ -54,7 +54,7 @@ class Screen:
         self.out.print(Text.assemble((data.name, "bold cyan"), f", {data.about}"))
         several = f"; mistakes of all {data.classes} one-vs-rest classifiers" if data.classes > 2 else ""
         self._say(
-            f"{rows:,} rows to learn from, {len(data.y_test):,} to be judged by; {features:,} features, divided by "
+            f"{rows:,} training rows, {len(data.y_test):,} test rows; {features:,} features, divided by "
             f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{several}"
         )
         self.out.print(_table(trials))
@@ -94,7 +94,7 @@ class Screen:
 
     def votes(self, runs: Sequence[Run]) -> None:
         """Show the error of each readout."""
-        self.out.print(Text("\nWhich hypothesis should answer?", style="bold cyan"))
+        self.out.print(Text("\nWhich hypothesis should predict?", style="bold cyan"))
         self._say(ABOUT)
         self.out.print(vote_table(runs))
 

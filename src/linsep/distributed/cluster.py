@@ -138,7 +138,7 @@ class Cluster:
                 self._wait_for_worker()
             else:
                 return
-        raise ClusterError("workers come and go before anything can be sent to them: see what their logs say")
+        raise ClusterError("workers come and go before anything can be sent to them: see their logs")
 
     def _wait_for_worker(self) -> None:
         self.notice()
@@ -396,7 +396,7 @@ def _refuse_silent(address: str) -> None:
     else:  # another program that listens there may send anything
         why = f"not in {REPLY} s" if isinstance(error, OSError) else str(error).partition("\n")[0][:100]
     raise ClusterError(
-        f"no scheduler answers at {address} ({why}): start one with dask scheduler, and workers with dask worker"
+        f"no scheduler responds at {address} ({why}): start one with dask scheduler, and workers with dask worker"
     )
 
 

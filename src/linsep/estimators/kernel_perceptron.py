@@ -22,7 +22,7 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries
 
 MEGABYTE = 1 << 20
-NO_STREAM = "a precomputed kernel knows all rows: use fit, or a kernel that is computed from the rows"
+NO_STREAM = "a precomputed kernel covers all rows: use fit, or a kernel that is computed from the rows"
 
 
 class KernelPerceptron(Voter):

@@ -190,8 +190,8 @@ class LinearProgram(BatchLearner):
 
     def _solution(self, found: Any, **facts: Any) -> BatchSolution:
         stopped = (
-            f"did not come to its end with max_iter={self.max_iter} and time_limit={self.time_limit:g}: raise them, "
-            "or give fewer rows; verdict_ says what was reached"
+            f"did not finish within max_iter={self.max_iter} and time_limit={self.time_limit:g}: raise them, "
+            "or give fewer rows; verdict_ states the result so far"
         )
         facts["separable_"] = bool(found.separable)
         return BatchSolution(found.weights[:, None], found.iterations, facts, None if found.converged else stopped)
@@ -229,7 +229,7 @@ def _witness_verdict(found: Bracket, hinge: LeastError) -> str:
             f"open: no separator was found, and {why}; no weights between -1 and 1 give every row y w·x above "
             f"{found.upper:.3g}"
         )
-    return f"{proof}; the answers are those of the least hinge loss, {hinge.error:.6g}"
+    return f"{proof}; predictions are those of the least hinge loss, {hinge.error:.6g}"
 
 
 def _game_verdict(game: Bracket, signed: bool) -> str:

@@ -299,8 +299,8 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             who = "the bias" if self.cause_ == self.n_features_in_ else f"the weight of {self._named(self.cause_)}"
             return (
                 "has no optimum on these data, as a line separates some class, wholly or but for rows on it: weights "
-                f"can grow forever, {who} above all; it was stopped where steps gain next to nothing. A prior "
-                "(prior_variance=1.0, say) gives an optimum"
+                f"can grow forever, {who} above all; it stopped where steps gain next to nothing. Set a "
+                "prior, such as prior_variance=1.0, for an optimum"
             )
         if self.converged_ and self.optimality_ is not None and self.optimality_ > FAR * self.value_:
             return (
@@ -345,7 +345,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             n = self.prior_rows if self.prior_rows is not None else rows
             if n is None:
                 raise ParameterError(
-                    "a prior is shared among all rows, and a stream does not tell how many: state prior_rows"
+                    "a prior is shared among all rows, and a stream has no known number of rows: set prior_rows"
                 )
             shrink = 1 / (n * variance)
             if self.eta0 * shrink > 1:

@@ -387,7 +387,7 @@ class NaiveBayes(BatchLearner):
         self._priors(self._tally, self.classes_.tolist())
         rounded = self.rounding_.shape == (columns,) and np.isfinite(self.rounding_).all()
         if not rounded or "open_labels_" not in vars(self):
-            raise ValueError("it does not say how its weights were rounded, or whether more labels may come")
+            raise ValueError("it does not state how its weights were rounded, or whether more labels may come")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "class_count_")

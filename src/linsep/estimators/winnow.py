@@ -57,7 +57,7 @@ class _Multiplicative(OnlineLearner):
                 f"the bound for delta would not hold; set intercept_scaling={x_max:g}"
             )
         if x_max is None:
-            raise ParameterError("delta says nothing without x_max, the largest |entry| of X: give both")
+            raise ParameterError("delta needs x_max, the largest |entry| of X: set both")
         if not 0 < delta < x_max:
             raise ParameterError(f"delta={delta:g} is not a margin: it must lie in (0, x_max) = (0, {x_max:g})")
         if eta is not None and fall(delta, x_max, eta) <= 0:
@@ -153,7 +153,7 @@ class Winnow(_Multiplicative):
         super()._check_entries(data)
         if not self.fit_intercept and data.values.size and np.min(data.values) >= 0:
             warnings.warn(
-                "Winnow without a bias answers +1 to every non-negative row: use fit_intercept=True, or BalancedWinnow",
+                "Winnow without a bias predicts +1 for every non-negative row: use fit_intercept=True or BalancedWinnow",
                 UserWarning,
                 stacklevel=5,
             )

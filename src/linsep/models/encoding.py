@@ -177,7 +177,7 @@ class Decoder:
         if least > -np.inf and np.any(array < least):
             raise Foreign(f"its array {place:.60} has a {what} below {least}")
         if most < np.inf and np.any(array >= most):
-            raise Foreign(f"its array {place:.60} has a {what} too large to go on from")
+            raise Foreign(f"its array {place:.60} has a {what} too large to resume from")
         return np.ascontiguousarray(array)
 
 

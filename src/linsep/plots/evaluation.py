@@ -413,7 +413,9 @@ def _shares(ax: Axes) -> None:
 
 
 def _of_rows(positive: int, negative: int, name: Any) -> str:
-    return f"{positive:,} rows of {style.shorten(name, 24)}, {negative:,} of the other class; dashed: random answers."
+    return (
+        f"{positive:,} rows of {style.shorten(name, 24)}, {negative:,} of the other class; dashed: random predictions."
+    )
 
 
 BARS = 40

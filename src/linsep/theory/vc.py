@@ -39,7 +39,7 @@ class Shattered(NamedTuple):
         """Return all 2^n labellings of the points, -1 or +1, one a row: n is 16 at most."""
         n = len(self.points)
         if n > MOST_POINTS:
-            raise ValueError(f"{n} points have 2^{n} labellings, too many to list: give those you want to `separators`")
+            raise ValueError(f"{n} points have 2^{n} labellings, too many to list: pass some of them to `separators`")
         return 2 * (np.arange(1 << n)[:, None] >> np.arange(n) & 1) - 1
 
     def separators(self, labels: Any = None) -> tuple[Array, Array]:

@@ -145,7 +145,7 @@ class UpdateLog:
         if self.nbytes <= self.limit:
             return self
         limit = "1 MiB" if self.limit == LEAST_LIMIT else f"{self.limit:,.0f} bytes, 5 % of the data"
-        return self.closed(f"it outgrew {limit}; log=True keeps it whatever its size")
+        return self.closed(f"it outgrew {limit}; log=True keeps a log of any size")
 
     def enlarged(self, needed: int) -> "UpdateLog":
         """Return a log with at least four times the room and `needed` lines free, closed if it outgrew its limit.

@@ -449,7 +449,7 @@ class Polynomial(FeatureMap):
             return
         lengths, factors = (check_array(self, name, np.int64) for name in ("term_lengths_", "term_factors_"))
         if np.any((lengths < 0) | (lengths > len(factors))) or lengths.sum() != len(factors):
-            raise ValueError("its terms have another number of factors than they say")
+            raise ValueError("its terms have another number of factors than stated")
         super()._check_facts()
         begin, names = 0, getattr(self, "feature_names_in_", None)
         for term, length in zip_longest(parsed(self.terms, self.n_features_in_, names), lengths.tolist()):

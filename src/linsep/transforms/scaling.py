@@ -107,7 +107,9 @@ class Scale(FeatureMap):
         largest = max(seen, getattr(self, "largest_", 0.0))
         divisor = self._learned_divisor(largest) if self.divisor is None else float(self.divisor)
         if math.isinf(divisor):
-            raise InvalidDataError(f"a row's {self.largest} is too large for float64: divide X by 1e100, say, first")
+            raise InvalidDataError(
+                f"a row's {self.largest} is too large for float64: divide X first, for example by 1e100"
+            )
         self.largest_, self.divisor_ = largest, divisor
 
     def _learned_divisor(self, largest: float) -> float:

@@ -317,8 +317,8 @@ def test_what_workers_find_wrong_is_one_line(scheduler, folder):
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):
     monkeypatch.setattr("linsep.distributed.cluster.REPLY", 0.3)
-    one_line(fit("--scheduler", "tcp://127.0.0.1:1", code=2), "no scheduler answers at tcp://127.0.0.1:1")
-    one_line(fit("--scheduler", "nonsense://", code=2), "no scheduler answers at nonsense://")
+    one_line(fit("--scheduler", "tcp://127.0.0.1:1", code=2), "no scheduler responds at tcp://127.0.0.1:1")
+    one_line(fit("--scheduler", "nonsense://", code=2), "no scheduler responds at nonsense://")
 
 
 def test_a_missing_dask_is_told(monkeypatch):

@@ -163,7 +163,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
     if holdout is not None and not 0 < holdout < 1:
         raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
     if test and holdout is not None:
-        raise UsageError("--test and --holdout both say what to judge the model by: give one of them")
+        raise UsageError("--test and --holdout both choose the test rows: give one of them")
     if calibrate not in (None, "sigmoid", "isotonic", "temperature"):
         raise UsageError(f"--calibrate {calibrate}: choose sigmoid, isotonic or temperature")
     if resume is not None and calibrate is not None:

@@ -32,7 +32,7 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where the answers go, if not to the standard output."),
+        typer.Option("--out", "-o", metavar="FILE", help="The file of the predictions. Default: the standard output."),
     ] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Write scores instead of labels; of more than two classes, one for each.")

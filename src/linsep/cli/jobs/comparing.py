@@ -1,4 +1,4 @@
-"""Learners side by side: the same rows to learn from, the same to be judged by."""
+"""Learners side by side: the same training rows, the same to be judged by."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -51,10 +51,10 @@ def _shards(learner: Any, parameters: dict[str, Any], resume: Path | None, strea
     shards: int | None = getattr(learner, "shards", None)
     if shards is None:
         if "mixing" in parameters:
-            raise UsageError("--mixing says how shards become one: say how many there are, --shards N")
+            raise UsageError("--mixing needs shards: add --shards N")
         return None
     if stream:
-        raise UsageError(f"{resume} was trained on {shards} shards, and this stream has none: say --shards none")
+        raise UsageError(f"{resume} was trained on {shards} shards, and this stream has none: add --shards none")
     if learner._at_once:
         raise UsageError(f"--solver {learner.solver} sees all rows at once: leave out --shards")
     if learner._no_mixing:

@@ -183,7 +183,7 @@ def lines_of(part: AlignedPart, write: Writer) -> bytes:
 def _refuse_target(out: Path | None, sources: list[Source]) -> None:
     """Refuse to overwrite the data that are predicted."""
     if out is not None and any(source.is_at(out) for source in sources):
-        raise UsageError(f"--out {out} is one of the files to answer: give another name")
+        raise UsageError(f"--out {out} is one of the input files: give another name")
 
 
 class EscapedOutput(NamedTuple):
@@ -205,7 +205,7 @@ def _output(out: Path | None) -> Iterator[Any]:
     """Give the standard output, or a file that takes its place only when it is whole."""
     if out is None or str(out) == "-":
         if sys.stdout is None:
-            raise UsageError("there is no standard output: say --out FILE")
+            raise UsageError("there is no standard output: add --out FILE")
         with naming("standard output"):
             yield EscapedOutput(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
             sys.stdout.buffer.flush()

@@ -130,7 +130,7 @@ def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[st
     width = getattr(saved.model, "n_features_in_", None)
     if width is None:
         raise UsageError(
-            "the model takes documents, and the file does not tell how to read any: fit it by `linsep fit`"
+            "the model takes documents, and its file does not record how to read them: train it with `linsep fit`"
         )
     if "n_features" not in options:
         first = sources_of(data)[0]

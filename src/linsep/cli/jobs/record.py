@@ -106,5 +106,5 @@ def _order(learner: Any, streamed: bool, apart: bool) -> str:
         return "as in the files"
     if not getattr(learner, "t_", 0):
         return AT_ONCE
-    orders = {False: "as in the files", True: "random, anew in each epoch", "once": "random", "blocks": "random blocks"}
+    orders = {False: "as in the files", True: "random, new in each epoch", "once": "random", "blocks": "random blocks"}
     return orders[learner.shuffle] + (" within each shard" if apart and learner.shuffle is not False else "")

@@ -137,8 +137,8 @@ class StreamOrder:
             return []
         label = list(self.codes)[found.label]
         warning = (
-            f"the rows are not in random order (label {label}: {found.what}): the progressive error says little of new "
-            "rows, and the last rows count most; shuffle the files, or omit --stream"
+            f"the rows are not in random order (label {label}: {found.what}): the progressive error is no estimate for "
+            "new rows, and the last rows count most; shuffle the files, or omit --stream"
         )
         return [warning]
 

@@ -274,7 +274,7 @@ def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | 
     """Score rows that were not learned from; `places` has their places in the data, if they are a part of the data."""
     trained.test, trained.test_name = _score(task, trained, blocks, places), name
     if not trained.test.rows:
-        raise InvalidDataError(f"{name}: there are no rows to be judged by")
+        raise InvalidDataError(f"{name}: there are no test rows")
 
 
 def _score(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:

@@ -196,7 +196,7 @@ class Evaluation:
         rows = self.worst
         shown = [Example(row.entries, row.true, row.predicted, row.margin, f"row {row.number + 1:,}") for row in rows]
         note = OF_CONTRIBUTIONS if self.explainer is not None else OF_ENTRIES
-        return [*([Text(note)] if rows else []), Examples(shown, otherwise="Every answer is right.")]
+        return [*([Text(note)] if rows else []), Examples(shown, otherwise="Every prediction is correct.")]
 
     def _pictures(self, drawn: Drawn, of: str) -> list[Picture]:
         histogram = margins(Scored(self.classes), drawn.scores, drawn.y, ax=_axes(4.0))

@@ -381,7 +381,7 @@ def _meta(archive: Archive) -> dict[str, Any]:
     listed = names is None or (isinstance(names, list) and all(isinstance(name, str) for name in names))
     counted = isinstance(meta["rejected"], int) and meta["rejected"] >= 0
     if version != VERSION or not (listed and counted and isinstance(meta["about"], dict)):
-        raise archive.error("meta.json does not say what it should: write the file again")
+        raise archive.error("meta.json is incomplete: write the file again")
     return meta
 
 

@@ -150,4 +150,4 @@ def _form_before(path: str) -> Format | None:
     try:
         return format_class(stored["format"]).restored(stored["state"])
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(path, f"what it says of how its rows were read is broken ({error!r})") from None
+        raise DataError(path, f"its record of how its rows were read is damaged ({error!r})") from None

@@ -41,7 +41,7 @@ NO_NUMBER_REASON = "{} in column {name!r} is not a number: {first}words=[{name!r
 INFINITE_REASON = "{} in column {name!r} is not a finite number of its type"
 MISSING_REASON = (
     "{} in column {name!r}: a value is missing; {first}missing='zero' if it is 0, "
-    "or missing='indicator' to tell so in a column of its own"
+    "or missing='indicator' to mark it in a column of its own"
 )
 INEXACT_REASON = (
     "label {} in column {name!r} is too large for an exact number: {first}words=[{name!r}] takes it as a word"

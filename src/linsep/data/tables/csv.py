@@ -236,7 +236,7 @@ class Text:
         text = self.text if good.all() else self.text[len(self.text) - lengths.sum() :][np.repeat(good, lengths)]
         columns, count = self._arrow(text, dict.fromkeys(names, pa.binary()))
         if count != np.count_nonzero(good):
-            raise DataError(self.file, "the rows can't be told apart: quotes or ends of lines are mixed up")
+            raise DataError(self.file, "the rows can't be separated: quotes or ends of lines are mixed up")
         return np.flatnonzero(good), [CellError(row, None, reason) for row, reason in wrong.items()], columns
 
     def _arrow(self, text: Array, types: dict[str, Any]) -> tuple[dict[str, Any], int]:

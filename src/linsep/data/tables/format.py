@@ -56,7 +56,7 @@ DEFAULT_FEATURES = TEXT_FEATURES = 1 << 20
 NONE, UNSEEN = -1, -2
 """Columns of words that are missing, and of those that earlier data did not have."""
 NEW = "does not occur in the data that these are read like"
-CHANGED = "was not there before: the data have changed since they were first looked at"
+CHANGED = "is new: the data have changed since the first scan"
 
 
 @dataclass
@@ -169,7 +169,9 @@ class Table(Format):
         if self.categories == "hashed":
             self.n_features = whole("n_features", DEFAULT_FEATURES if self.n_features is None else self.n_features)
         elif self.n_features is not None:
-            raise ParameterError("n_features= says how many columns words are hashed to: say categories='hashed', too")
+            raise ParameterError(
+                "n_features= is the number of columns that words are hashed to: add categories='hashed'"
+            )
         self.header = flag("header", self.header, none=True)
         for name in ("keep_names", "vocabulary", "idf", "binary", "lowercase"):
             setattr(self, name, flag(name, getattr(self, name)))
@@ -185,7 +187,7 @@ class Table(Format):
                 "leave out categories='hashed', text_features and keep_names"
             )
         if self.keep_names and self.text is None and self.n_features is None:
-            raise ParameterError("keep_names= keeps the names of what is hashed: say categories='hashed' or text=, too")
+            raise ParameterError("keep_names= keeps the names of hashed columns: add categories='hashed' or text=")
         self._vocabulary, self._seen, self._frequencies = Vocabulary(), HashedNames(0), Frequencies()
         self._looked_for_documents = False
 
@@ -196,9 +198,7 @@ class Table(Format):
         self.ngram_range = (grams.low, grams.high)
         for option in fields(self):
             if self.text is None and option.name in OF_TEXT and getattr(self, option.name) != option.default:
-                raise ParameterError(
-                    f"{option.name}= says how documents are read: say which column holds them with text="
-                )
+                raise ParameterError(f"{option.name}= is an option of documents: name their column with text=")
         return grams._replace(unit=not self.idf)
 
     def for_part(self) -> Self:
@@ -475,7 +475,7 @@ class Table(Format):
         left_out = {*plan.columns, *self.ignore, self.found.label, self.found.weight}
         extra = [] if self.columns is not None else [name for name in names if name not in left_out]
         if extra and not self.fixed:
-            raise DataError(file, f"the other data have no column {extra[0]!r}: say with columns=[...] which are read")
+            raise DataError(file, f"the other data have no column {extra[0]!r}: choose the columns with columns=[...]")
         self.extra += [name for name in extra if name not in self.extra]
         return plan
 

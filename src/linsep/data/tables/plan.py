@@ -124,7 +124,7 @@ def list_columns(names: list[str]) -> str:
 def _columns_and_cure(names: list[str]) -> str:
     """Return which columns there are, and how there might be more."""
     separators = [mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]]
-    return list_columns(names) + (f": say delimiter={separators[0]!r} if that separates them" if separators else "")
+    return list_columns(names) + (f": pass delimiter={separators[0]!r} if that separates them" if separators else "")
 
 
 def _check_name(name: str, file: str, names: list[str]) -> None:
@@ -150,7 +150,7 @@ def _label_among(file: str, names: list[str]) -> str:
     if len(found) != 1:
         many = f"{', '.join(map(repr, found))} might all be" if found else "none is called like"
         raise DataError(
-            file, f"which column holds the labels? {many} one; say label=..., or label=None if there are none; "
+            file, f"which column holds the labels? {many} one; pass label=..., or label=None if there are none; "
             + _columns_and_cure(names)
         )  # fmt: skip
     return found[0]

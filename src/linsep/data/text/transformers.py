@@ -57,7 +57,7 @@ def chunks(documents: Iterable[str | bytes], size: int) -> Iterator[Chunk]:
             encoded = document.encode() if isinstance(document, str) else document
         except UnicodeEncodeError as error:
             reason = f"document {i:,}: character {error.start + 1:,}, {error.object[error.start]!a}, is no character"
-            raise InvalidDataError(f"{reason}: it stands for a byte that was not read as text") from None
+            raise InvalidDataError(f"{reason}: it represents a byte that was not read as text") from None
         held.append(encoded)
         held_size += len(encoded)
         if held_size >= size:
@@ -134,7 +134,7 @@ class TextTransformer(TransformerMixin, BaseEstimator):
         if getattr(X, "ndim", 1) != 1:
             raise ValueError("X has rows and columns: give one column, a document each")
         if X is None:
-            raise ValueError("X is None: there is something to learn from the documents, so give them")
+            raise ValueError("X is None: pass the documents to learn from")
 
         def task(chunk: Chunk) -> tuple[Chunk, tuple[Counts, T]]:
             return chunk, work(chunk)

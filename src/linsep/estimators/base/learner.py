@@ -61,7 +61,7 @@ class Learner(ClassifierMixin, LinearModel):
     seed_: int
     n_iter_: int
     _open = False
-    _traits = Traits(never_mixes="its answer is about all rows at once")
+    _traits = Traits(never_mixes="it solves for all rows at once")
     _facts: ClassVar[dict[str, Fact]] = {}
     """The attributes that a solver sets beside the weights, by name; model files contain them."""
 

@@ -513,7 +513,7 @@ class OnlineLearner(Learner):
             self.seed_ = self._draw_seed()
         if coef_init is not None or intercept_init is not None:
             if go_on:
-                raise ParameterError("coef_init and warm_start=True both say where to begin: give one of them")
+                raise ParameterError("coef_init and warm_start=True both set the initial weights: pass one of them")
             state = self._begun_with(state, len(classes), coef_init, intercept_init)
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
@@ -702,7 +702,7 @@ class OnlineLearner(Learner):
     def _of_the_readout(self) -> list[str]:
         """Return remarks on weights that predict and that the claims about a run do not cover."""
         if isinstance(self._fitted().readout, Average):
-            return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
+            return ["the claims are about the run; its average, which predicts, inherits no guarantee on new rows"]
         return []
 
     def _runs(self, rows: LabelledRows) -> dict[ProblemKey, Run]:
@@ -757,4 +757,4 @@ class OnlineLearner(Learner):
     def _better_readout(self) -> str:
         """Return a further cure for weights that keep changing."""
         averages = isinstance(self._state.readout, Average)
-        return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
+        return "" if averages else ", and predict with an average of the weights (AveragedPerceptron)"

@@ -208,9 +208,11 @@ def _cure(flat: Array, floor: float) -> str:
             "give rows that differ within a class, or use LinearProgram, which needs no variance"
         )
     share = (
-        f"raise variance_floor above {floor:g}" if floor else "set variance_floor (1e-9, say, of the largest variance)"
+        f"raise variance_floor above {floor:g}"
+        if floor
+        else "set variance_floor (for example, 1e-9 of the largest variance)"
     )
-    return f"{share}, or leave the feature out: alone it tells these classes apart"
+    return f"{share}, or omit the feature: alone it separates these classes"
 
 
 def refuse_impossible(counts: Array, alpha: float, labels: Sequence[Any], never: str = "never") -> None:
