@@ -172,7 +172,7 @@ def test_options_are_checked():
         DataError, match=r"it begins with '<html>', like no known format: pass format=, one of svmlight"
     ):
         from_text(b"<html>\n")
-    with pytest.raises(ValueError, match="say which with like="):
+    with pytest.raises(ValueError, match="pass the earlier data as like="):
         from_text(b"1 1:1\n", strict=True)
 
 
@@ -447,7 +447,7 @@ def test_a_folder_holds_parts_of_one_whole(tmp_path):
     with pytest.raises(DataError, match=r"end in several ways \('', '.bak'\): choose them with a pattern"):
         linsep.read(tmp_path)
     (tmp_path / "more").mkdir()
-    with pytest.raises(DataError, match="there is a folder in it, 'more': say which files with a pattern"):
+    with pytest.raises(DataError, match="there is a folder in it, 'more': choose the files with a pattern"):
         linsep.read(tmp_path)
 
 

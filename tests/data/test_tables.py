@@ -583,7 +583,7 @@ def test_a_single_column_may_be_several(mark):
     for options in ({}, {"label": "y"}, {"label": 0}, {"label": 1}, {"label": None, "ignore": "a"}):
         assert fails(f"the columns are {mark.join('aby')!r}{cure}", text, **options).reason.endswith(cure)
     assert read(text, delimiter=mark).names == ["a", "b"]
-    assert fails("say delimiter=','", b"a,y\n1,2\n", "tsv").reason.startswith("which column")
+    assert fails("pass delimiter=','", b"a,y\n1,2\n", "tsv").reason.startswith("which column")
     assert "delimiter" not in fails("which column", b"a|b,c\n1,2\n").reason
     assert read(b"a;b\n1\n", label=None).names == ["a;b"]
 
@@ -1111,7 +1111,7 @@ def test_values_that_are_missing_only_in_a_later_pass(tmp_path):
     stream = linsep.stream(changed(tmp_path, "csv", frame), missing="indicator")
     assert [block.X.toarray().tolist() for block in stream] == [[[1, 1, 0], [2, 0, 1]]]
     changed(tmp_path, "csv", frame.assign(a=[1.0, np.nan]))
-    with pytest.raises(DataError, match="'' in column 'a' was not there before: the data have changed"):
+    with pytest.raises(DataError, match="'' in column 'a' is new: the data have changed"):
         list(stream)
 
 
@@ -1127,7 +1127,7 @@ def test_data_that_are_read_like_those_of_a_pipe_do_not_grow():
     ("options", "reason"),
     [
         ({"categories": "both"}, "it is one of 'indexed', 'hashed'"), ({"missing": "mean"}, "'zero', 'indicator'"),
-        ({"n_features": 9}, "say categories='hashed'"), ({"n_features": 1 << 20}, "say categories='hashed'"),
+        ({"n_features": 9}, "add categories='hashed'"), ({"n_features": 1 << 20}, "add categories='hashed'"),
         ({"categories": "hashed", "n_features": 0}, "1 at least"), ({"delimiter": '"'}, "one ASCII"),
         ({"delimiter": ""}, "one ASCII"), ({"header": 0}, "header=0: it is True, False or None"),
         ({"header": "no"}, "header='no': it is True, False or None"),
@@ -1488,7 +1488,7 @@ def test_names_of_rows_at_fault_are_not_kept():
 
 
 def test_names_are_kept_only_where_some_are_hashed():
-    with pytest.raises(ValueError, match="keep_names= keeps the names of what is hashed: say categories='hashed' or"):
+    with pytest.raises(ValueError, match="keep_names= keeps the names of hashed columns: add categories='hashed' or"):
         Csv(keep_names=True)
     with pytest.raises(ValueError, match="keep_names='yes': it is True or False"):
         Csv(text="t", keep_names="yes")
@@ -1656,7 +1656,7 @@ def test_documents_that_change_after_the_first_look(tmp_path):
     stream = linsep.stream(path, text="t", vocabulary=True, cache=False)
     assert list(stream.feature_names) == ["t:good", "t:bad"]
     path.write_text("t,y\ngood,1\nnew,0\n")
-    with pytest.raises(DataError, match="line 3, column 1: an n-gram in column 't' was not there before"):
+    with pytest.raises(DataError, match="line 3, column 1: an n-gram in column 't' is new"):
         list(stream)
     assert list(stream.feature_names) == ["t:good", "t:bad"]
 
@@ -1664,7 +1664,7 @@ def test_documents_that_change_after_the_first_look(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"vocabulary": True}, "vocabulary= says how documents are read"), ({"text": "t", "vocabulary": 1}, "True or"),
+        ({"vocabulary": True}, "vocabulary= is an option of documents"), ({"text": "t", "vocabulary": 1}, "True or"),
         ({"text": "t", "vocabulary": True, "keep_names": True}, "leave out categories='hashed', text_features and"),
         ({"text": "t", "vocabulary": True, "categories": "hashed"}, "leave out categories='hashed', text_features and"),
         ({"text": "t", "vocabulary": True, "text_features": 9}, "leave out categories='hashed', text_features and"),

@@ -153,7 +153,7 @@ class Winnow(_Multiplicative):
         super()._check_entries(data)
         if not self.fit_intercept and data.values.size and np.min(data.values) >= 0:
             warnings.warn(
-                "Winnow without a bias predicts +1 for all non-negative rows: use fit_intercept=True or BalancedWinnow",
+                "Winnow without a bias predicts +1 for all non-negative rows: set fit_intercept=True or BalancedWinnow",
                 UserWarning,
                 stacklevel=5,
             )
