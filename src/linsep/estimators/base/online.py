@@ -249,13 +249,13 @@ class OnlineLearner(Learner):
 
         `errors_ / t_` is the progressive error of the last weights, not of an average or a vote. A score of 0, or a
         tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
-        against the rest, they are counted as one thread sees all scores, and these can be compared (so not Winnow's).
+        against the rest, they are counted where the scores of classes can be compared (so not Winnow's).
         """
         errors = self._fitted().errors
         if errors is None:
             raise AttributeError(
-                "errors_ was not counted: several threads shared the classes (n_jobs=1 counts it), or the weights "
-                "are known only up to a factor for each class"
+                "errors_ was not counted: the scores of classes can't be compared while these weights are trained, or "
+                "the model was trained without counting errors"
             )
         return errors
 
