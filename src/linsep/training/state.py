@@ -79,7 +79,7 @@ class TrainingWatch(Protocol):
         """Return the number of rows after which to be called again."""
 
 
-class Block(NamedTuple):
+class ColumnBlock(NamedTuple):
     """What a state of some of the columns shares with the blocks of the others.
 
     Even a block of one column is a class against the rest.
@@ -124,7 +124,7 @@ class TrainingState:
     watch: TrainingWatch | None = field(default=None, repr=False)
     progressive: ProgressiveErrors | None = field(default=None, repr=False)
     """If set, an average predicts the rows of the first epoch in blocks, each before it is learned."""
-    part: Block | None = field(default=None, repr=False)
+    part: ColumnBlock | None = field(default=None, repr=False)
     """If set, the columns are a block of another state's."""
     _scorer: Any = field(default=None, repr=False)
     _checked: Array | None = field(default=None, repr=False)
@@ -320,7 +320,7 @@ class TrainingState:
         if not self._one_column:
             more = (class_room(self.columns), self.link.s.nbytes > CACHE_BYTES)
         if not self._one_column and not self.pair:
-            block = self.part or Block(0, NOT_SEEN)
+            block = self.part or ColumnBlock(0, NOT_SEEN)
             more += (block.first_column, self.compared_labels, block.seen, begin)
         return Bound(*parts, rows, codes, weights, order, room_for(data), *more)
 
@@ -336,7 +336,7 @@ class TrainingState:
         """
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
         log = self.log.emptied()
-        return replace(self, **cut, log=log, part=Block(lo, seen), watch=None, progressive=None, _scorer=None)
+        return replace(self, **cut, log=log, part=ColumnBlock(lo, seen), watch=None, progressive=None, _scorer=None)
 
     def join(self, blocks: list["TrainingState"]) -> None:
         """Take over the columns of blocks that together are all of this state's, and their logs."""

@@ -29,7 +29,7 @@ class Documents(NamedTuple):
     """Whether n-grams are not hashed, but numbered in the order in which they are first seen."""
 
 
-class Plan(NamedTuple):
+class ColumnPlan(NamedTuple):
     """Which columns are numbers, words, labels, weights, documents; and what missing cells do."""
 
     numbers: tuple[str, ...]

@@ -149,7 +149,7 @@ class OnlineLearner(Learner):
         (or 1 MiB, if that is more).
     """
 
-    _at_once: bool = False
+    _sees_all_rows: bool = False
     """Whether `fit` sees all rows at once, so that only other methods go row by row."""
     _traits = Traits()
     _watch: TrainingWatch | None = None
@@ -581,8 +581,8 @@ class OnlineLearner(Learner):
         state.keep_log(self.log, len(weights) > 0, data.nbytes)
         rounds = int(state.tally.rounds[0])
         # In place, Ctrl-C waits until the rows of mistakes are kept; dual weights keep theirs block by block.
-        at_once = self._in_place and state.history is not None and state.dual is None
-        with uninterrupted() if at_once else nullcontext():
+        indivisible = self._in_place and state.history is not None and state.dual is None
+        with uninterrupted() if indivisible else nullcontext():
             one_pass(self, state, data, codes, weights, IN_ORDER, state.behind + state.rows)
             if not self._in_place:
                 refuse_overflow(state)
