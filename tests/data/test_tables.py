@@ -37,7 +37,7 @@ from linsep.data.sources import Source
 from linsep.data.tables import csv as csv_text
 from linsep.data.tables.csv import Text
 from linsep.data.tables.format import Arrow, Csv, InMemory, Parquet, Tsv
-from linsep.data.tables.plan import NUMBER, WORDS, Plan
+from linsep.data.tables.plan import NUMBER, WORDS, ColumnPlan
 
 FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
 DATE = pa.array([1], pa.date32())
@@ -202,7 +202,7 @@ def test_the_three_ways_to_read_text_agree(lines, end, words):
     """Where a fast way takes the text at all, it finds what the slow and careful one does."""
     text = "".join(line + end for line in lines).encode()
     assume(mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop == len(text))
-    plan = Plan(("a", "b"), (), "y", WORDS if words else NUMBER, None, "zero")
+    plan = ColumnPlan(("a", "b"), (), "y", WORDS if words else NUMBER, None, "zero")
     slow = way("_read_strictly", text, plan)
     for fast in (way("_read_numbers", text, plan), way("_read_plainly", text, plan)):
         if fast is not None:

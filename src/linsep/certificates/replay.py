@@ -384,12 +384,12 @@ class Replay:
             chosen[places] = True
         rows, listed, checked = rows[chosen], listed[chosen], False
         while len(rows):  # up to a round that exact numbers do not decide; then that one is the first
-            done = self.settle(rows, listed, checked)
+            done = self.play_exactly(rows, listed, checked)
             rows, listed, checked = rows[done:], listed[done:], not done
             if checked:
                 self.refuse_unless_next_to_0(int(rows[0]), int(listed[0]))
 
-    def settle(self, rows: Array, rivals: Array, checked: bool) -> int:
+    def play_exactly(self, rows: Array, rivals: Array, checked: bool) -> int:
         """Play rounds exactly, and return how many; `rivals` are -1 where no update is listed, else 0 in two classes.
 
         The first round is not decided again if it was checked.

@@ -16,7 +16,7 @@ from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.pages.certificate import perceptron_run, problem_of, run_parts, tables
 from linsep.cli.terminal.output import percent, short
 from linsep.demo.data_sets import DataSet
-from linsep.demo.digits_study import ABOUT, METHODS, Run
+from linsep.demo.digits_study import ABOUT, METHODS, StudyRun
 from linsep.demo.next_steps import NextSteps
 from linsep.demo.trials import ONLINE, CertifiedRun, Trial
 from linsep.engine.arrays import Array
@@ -102,7 +102,7 @@ class Promise(NamedTuple):
 
 
 def demo_report(
-    done: Sequence[Done], seed: int, way: Figure, proof: CertifiedRun, runs: Sequence[Run], steps: NextSteps,
+    done: Sequence[Done], seed: int, way: Figure, proof: CertifiedRun, runs: Sequence[StudyRun], steps: NextSteps,
     python: str,
 ) -> Report:  # fmt: skip
     """Return the page about what the demo did; `way` is the picture of the perceptron's boundary."""
@@ -325,7 +325,7 @@ def _text(words: str) -> Text:
     return Text("\n\n".join(" ".join(paragraph.split()) for paragraph in words.split("\n\n")))
 
 
-def vote_parts(runs: Sequence[Run]) -> list[Part]:
+def vote_parts(runs: Sequence[StudyRun]) -> list[Part]:
     """Return the sections of the study: its question, the curves, and the final errors."""
     curves = vote_panels({f"degree {run.degree}": (run.epochs, run.errors) for run in runs})
     columns = [Column(f"degree {run.degree}, T = {run.epochs[-1]:g}", "right", write=style.percent) for run in runs]

@@ -14,7 +14,7 @@ from linsep.cli.terminal.output import Text, short, stderr, stdout, table
 from linsep.cli.terminal.progress import LearnerBar, LearnerReport
 from linsep.cli.terminal.text import word
 from linsep.demo.data_sets import DataSet
-from linsep.demo.digits_study import ABOUT, METHODS, Run
+from linsep.demo.digits_study import ABOUT, METHODS, StudyRun
 from linsep.demo.next_steps import NextSteps
 from linsep.demo.trials import LIMITED, ONLINE, RAN_OUT, CertifiedRun, Trial
 from linsep.training.votes import reading_name
@@ -92,7 +92,7 @@ class Screen:
         verdict = f"True, {many} claims" if proof.result else f"False, {proof.result.failures[0][0]} fails"
         self._say(f"Checked again, in exact arithmetic: {verdict}.")
 
-    def votes(self, runs: Sequence[Run]) -> None:
+    def votes(self, runs: Sequence[StudyRun]) -> None:
         """Show the error of each readout."""
         self.out.print(Text("\nWhich hypothesis should predict?", style="bold cyan"))
         self._say(ABOUT)
@@ -128,7 +128,7 @@ class Screen:
         self.out.print(Text(fill(f"{mark:8}{meaning}", self.out.width - 1, subsequent_indent=" " * 8), style="dim"))
 
 
-def vote_table(runs: Sequence[Run]) -> Table:
+def vote_table(runs: Sequence[StudyRun]) -> Table:
     """Return a table of methods by degrees, at the end of each run."""
     made = table("answer", *(f">d = {run.degree}, T = {run.epochs[-1]:g}" for run in runs), pad=True)
     least = [min(shares[-1] for shares in run.errors.values()) for run in runs]

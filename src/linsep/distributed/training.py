@@ -117,7 +117,7 @@ def fit(
     """
     _refuse(learner, epochs)
     with engine_of(client, getattr(learner, "n_jobs", None)) as engine:
-        run = Run(learner, engine, source, y, options, progress)
+        run = DistributedTraining(learner, engine, source, y, options, progress)
         try:
             if learner._traits.counts_rows:
                 run.count()
@@ -147,7 +147,7 @@ def _refuse(learner: Any, epochs: int | None) -> None:
         learner._check_shards()
 
 
-class Run:
+class DistributedTraining:
     """A training run: its shards, and their profile."""
 
     def __init__(

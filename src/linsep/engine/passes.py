@@ -234,14 +234,17 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
 
     Called like :func:`learn_rows`, with `codes` the column of each row's class, and more bound: the room of
     :class:`ClassRoom`, `far` (the weights are too large for the cache: prefetch the next row's), `base` (what to add to
-    a column for its class in the log) and `known` (how many of the columns are labels, for the count of errors; 0 where
-    there is none).
+    a column for its class in the log), `known` (how many of the columns are labels, for the count of errors; 0 where
+    there is none), and `seen` and `begin`: where the columns are a block of all, the pass writes the scores of the row
+    at position p of the order to line p - begin of `seen`, which has all columns. Else `seen` is empty.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
     RowRoom = room_kind(Data)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, far, base, known = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, far, base, known, seen, begin = (
+            opened(bound)
+        )
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
         tally, log, room, each = Tally(*tally_), Log(*log_), RowRoom(*room_), ClassRoom(*each_)
         defect = flaw(X)
@@ -253,6 +256,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
         scores, keeps, amounts, columns = each.scores, each.keeps, each.amounts, each.columns
         if single and imaged:
             each.debts[:] = w.debt
+        blocked = seen.shape[0] > 0
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -293,6 +297,9 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             tick(readout, w, weight)
             if known > 0 and not wins(scores, known, true):
                 tally.errors[0] += 1
+            if blocked:
+                for c in range(K):
+                    seen[p - begin, base + c] = scores[c]
             n = 0
             for c in range(K):
                 see(readout, rule, scores[c], 1.0 if c == true else -1.0, norm2(w, c), c)
@@ -316,7 +323,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
 def learn_pairs(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     """Return the pass of a rule over rows for columns that are one binary classifier: the true class against its rival.
 
-    Called like :func:`learn_classes`, without `base` and `known`.
+    Called like :func:`learn_classes`, without `base` and what follows.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
     RowRoom = room_kind(Data)

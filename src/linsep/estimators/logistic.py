@@ -185,7 +185,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         return f"solver={self.solver!r} sees all rows at once (solver='sgd' does not)" if self.solver in SOLVERS else ""
 
     @property
-    def _at_once(self) -> bool:  # type: ignore[override]
+    def _sees_all_rows(self) -> bool:  # type: ignore[override]
         return self.solver in SOLVERS or (self.solver == "auto" and self.shards is None)
 
     @property
@@ -216,7 +216,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         -------
         self
         """
-        if self._at_once:
+        if self._sees_all_rows:
             self._check_shards()
             BatchLearner.fit(self, X, y, sample_weight)
             trouble = self._trouble()

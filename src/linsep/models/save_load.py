@@ -12,7 +12,8 @@ from linsep import __version__
 from linsep.data.format import MOST_KNOWN, FewColumns, Format
 from linsep.data.registry import FORMATS, format_class
 from linsep.engine.arrays import Array
-from linsep.models.archive import ModelError, read, write
+from linsep.models import archive
+from linsep.models.archive import ModelError
 from linsep.models.encode_estimators import decode_model, encode_model
 from linsep.models.encoding import Decoder, Encoder, Foreign, Unmet
 from linsep.validation.errors import ParameterError
@@ -99,7 +100,7 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
         raise ParameterError(
             f"the model can't be saved as it is, since load would refuse it: {_reason(error)}"
         ) from None
-    write(path, meta, to.arrays)
+    archive.write(path, meta, to.arrays)
 
 
 def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Any:
@@ -132,7 +133,7 @@ def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = (), onl
 
     If `only_predicts`, rules of the user's own need not be given: the model must not be trained or saved.
     """
-    about, arrays = read(path)
+    about, arrays = archive.read(path)
     decoder = Decoder(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"), only_predicts=only_predicts)
     try:
         return _decoded(about, decoder)

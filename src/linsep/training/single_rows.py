@@ -188,7 +188,10 @@ class RowPredictor(Direct):
         if self.kept is not None:
             refuse_unequal(indices, values)
             places = self.kept.places(indices.astype(np.int64))
-        code, status = self.call(self.bound, (values, places))
+        if places.dtype is self.index and values.dtype is self.value:
+            code, status = self.compiled(self.bound, (values, places))
+        else:
+            code, status = self.call(self.bound, (values, places))
         if status == FLAW:
             refuse_unequal(indices, values)
             known = (places >= 0) & (places < self.width)

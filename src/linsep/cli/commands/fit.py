@@ -29,7 +29,7 @@ from linsep.cli.terminal.text import say, word, words
 if TYPE_CHECKING:
     from linsep.cli.jobs.record import TrainingRecord
     from linsep.cli.jobs.sharded import Sharing
-    from linsep.cli.jobs.training import Task, Trained
+    from linsep.cli.jobs.training import Trained, TrainingTask
 
 EXAMPLES = """
 linsep fit train.svm -o model.linsep
@@ -101,7 +101,7 @@ def run(
 
     from linsep.cli.jobs.fit_setup import choose_learner, limit_time, maps_of, with_word_counts
     from linsep.cli.jobs.record import TrainingRecord
-    from linsep.cli.jobs.training import Task
+    from linsep.cli.jobs.training import TrainingTask
 
     if restart:
         if kept is None:
@@ -131,7 +131,7 @@ def run(
     seed = learner_options(ctx).parameters["random_state"] if saved is None else learner.seed_
     if time_limit is not None:
         limit_time(learner, time_limit, stream and sharding is None)
-    task = Task(
+    task = TrainingTask(
         data, options, learner, epochs, seed, progress, test, holdout, saved,
         report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
         None if saved is None else saved.model, time_limit=time_limit,
@@ -208,7 +208,7 @@ def refuse_with_shards(
         raise UsageError(f"--open-labels: {sharding} looks for all labels first, and is not resumed")
 
 
-def _train(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
+def _train(task: "TrainingTask", stream: bool, sharing: "Sharing | None") -> "Trained":
     """Train with the options."""
     if sharing is not None:
         from linsep.cli.jobs.sharded import train_on_shards

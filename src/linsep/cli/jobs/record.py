@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from linsep.cli.jobs.models import AT_ONCE, progressive_of, shards_of, solver_facts
-from linsep.cli.jobs.training import Task, Trained
+from linsep.cli.jobs.training import Trained, TrainingTask
 from linsep.cli.options.common import as_words
 from linsep.models.encode_estimators import last_of
 
@@ -57,7 +57,7 @@ class TrainingRecord:
         return asdict(self)
 
     @classmethod
-    def of(cls, task: Task, trained: Trained) -> "TrainingRecord":
+    def of(cls, task: TrainingTask, trained: Trained) -> "TrainingRecord":
         """Return the record of a training that has ended."""
         learner, test, work, curve = trained.learner, trained.test, trained.work, task.progress.curve
         mixed = shards_of(learner) or {}

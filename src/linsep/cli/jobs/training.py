@@ -95,7 +95,7 @@ class Seen:
 
 
 @dataclass
-class Task:
+class TrainingTask:
     """The parameters of a training."""
 
     sources: list[str]
@@ -135,7 +135,7 @@ class Task:
         return {"like": self.resume} if self.resume is not None and self.resume.form is not None else {}
 
 
-def train_in_memory(task: Task) -> Trained:
+def train_in_memory(task: TrainingTask) -> Trained:
     """Read all rows, learn them epoch after epoch, and judge the model by rows that it has not seen."""
     began = perf_counter()
     _refuse_too_much(task.sources)
@@ -173,14 +173,14 @@ def _of_rounds(kind: type, learner: Learner) -> bool:
     return issubclass(kind, ConvergenceWarning) and getattr(learner, "t_", 0) > 0
 
 
-def _fit(task: Task, X: Any, rows: Dataset) -> Any:
+def _fit(task: TrainingTask, X: Any, rows: Dataset) -> Any:
     """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
     learner, progress = task.learner, task.progress
     if task.calibrate is not None:
         model = CalibratedClassifier(learner, method=cast("Method", task.calibrate))
         with progress.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
-    if not isinstance(learner, OnlineLearner) or learner._at_once:
+    if not isinstance(learner, OnlineLearner) or learner._sees_all_rows:
         with progress.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     before = getattr(learner, "_state", None)
@@ -191,7 +191,7 @@ def _fit(task: Task, X: Any, rows: Dataset) -> Any:
 
 
 @contextmanager
-def _the_same_rows(task: Task) -> Iterator[None]:
+def _the_same_rows(task: TrainingTask) -> Iterator[None]:
     """Name the way to continue with other rows if a learner that keeps rows refuses them."""
     try:
         yield
@@ -260,7 +260,7 @@ def form_of(form: Format | None) -> Format:
     return form
 
 
-def judge_by_files(task: Task, trained: Trained) -> None:
+def judge_by_files(task: TrainingTask, trained: Trained) -> None:
     """Score the rows of test files, if there are any."""
     if task.test is not None:
         options = {name: value for name, value in task.options.items() if name in ("format", "n_jobs")}
@@ -270,14 +270,14 @@ def judge_by_files(task: Task, trained: Trained) -> None:
         judge(task, trained, blocks, ", ".join(task.test))
 
 
-def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
+def judge(task: TrainingTask, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
     """Score rows that were not learned from; `places` has their places in the data, if they are a part of the data."""
     trained.test, trained.test_name = _score(task, trained, blocks, places), name
     if not trained.test.rows:
         raise InvalidDataError(f"{name}: there are no test rows")
 
 
-def _score(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
+def _score(task: TrainingTask, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
     """Score the predictions for some rows; gather them for a report."""
     scoring = scoring_of(trained.model)
     if task.report:

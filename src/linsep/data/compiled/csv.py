@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import WORK_A_BYTE, kernel
+from linsep.data.compiled.intrinsics import WORK_A_BYTE, text_kernel
 from linsep.data.compiled.numbers import HARD, NO_NUMBER, ONE, PATTERN, doubtful, doubtful_values, number
 from linsep.engine.arrays import Array
 from linsep.engine.tiers import tiered
@@ -112,7 +112,7 @@ def _rows_of(separator: bytes, skipped: tuple[bool, ...]) -> re.Pattern[bytes]:
     return re.compile(rb"(?:" + between.join(fields) + rb"\r?\n)*+")
 
 
-@kernel(python=_fill_in_python, a_byte=1)
+@text_kernel(python=_fill_in_python, a_byte=1)
 def fill_numbers(
     text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
     hard: Array, powers: Array, single: bool,

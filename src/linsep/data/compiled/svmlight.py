@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import called, kernel, written_out
+from linsep.data.compiled.intrinsics import called, text_kernel, written_out
 from linsep.data.compiled.numbers import (
     HARD,
     NINE,
@@ -94,7 +94,7 @@ def _read_in_python(
     return template(text, begin, labels, places, indptr, indices, values, faults, hard, powers, counts)
 
 
-@kernel(lambda text, begin, *others: len(text) - begin, python=_read_in_python, a_byte=1)
+@text_kernel(lambda text, begin, *others: len(text) - begin, python=_read_in_python, a_byte=1)
 def read_rows(
     text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
     faults: Array, hard: Array, powers: Array, counts: Array,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import called, eight_bytes, kernel, trailing_zeros, written_out
+from linsep.data.compiled.intrinsics import called, eight_bytes, text_kernel, trailing_zeros, written_out
 from linsep.data.compiled.names import add_name, finish_hash, forget_names, hash_four_bytes, rebuild_slots
 from linsep.data.compiled.numbers import (
     EIGHT,
@@ -368,7 +368,7 @@ def value_after(
     return k, at, FINE, values.dtype.type(value) * scale, end, h
 
 
-@kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)
+@text_kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)
 def read_rows(
     text: Any, begin: Any, bits: Any, mode: Any, labels: Any, importances: Any, places: Any, indptr: Any, indices: Any,
     values: Any, faults: Any, powers: Any, known: Any, hard: Any, counts: Any, keys: Any, copy: Any, starts: Any,

@@ -17,7 +17,7 @@ from linsep.data.compiled.text import not_utf8
 from linsep.data.errors import quote
 from linsep.data.names import Vocabulary
 from linsep.data.rows import Spelling, sum_duplicates
-from linsep.data.tables.plan import FIRST, TRUTH, WORDS, Documents, Plan, is_text
+from linsep.data.tables.plan import FIRST, TRUTH, WORDS, ColumnPlan, Documents, is_text
 from linsep.data.text.ngrams import Counts, count_text, hash_text, to_unit
 from linsep.engine.arrays import Array
 
@@ -307,7 +307,7 @@ def _not_utf8(column: Any, first: int = 0) -> dict[int, str]:
 class _Reader:
     """Turns the columns of one part of a table into cells, and notes what is wrong with its rows."""
 
-    def __init__(self, columns: dict[str, Any], rows: int, plan: Plan) -> None:
+    def __init__(self, columns: dict[str, Any], rows: int, plan: ColumnPlan) -> None:
         self.columns, self.rows, self.plan = columns, rows, plan
         self.troubles: dict[int, CellError] = {}
 
@@ -415,10 +415,10 @@ class _Reader:
         return weights
 
 
-def cells_of(columns: dict[str, Any], rows: int, plan: Plan, dtype: Any) -> Cells:
+def cells_of(columns: dict[str, Any], rows: int, plan: ColumnPlan, dtype: Any) -> Cells:
     """Return the cells of a part of a table, given as its columns, with the rows that are at fault left out.
 
-    >>> plan = Plan(("age",), ("city",), None, "number", None, "zero")
+    >>> plan = ColumnPlan(("age",), ("city",), None, "number", None, "zero")
     >>> cells = cells_of({"age": pa.array([3, None]), "city": pa.array(["Oslo", "Paris"])}, 2, plan, np.float64)
     >>> cells.values.ravel(), cells.words[0].codes
     (array([3., 0.]), array([0, 1]))

@@ -42,7 +42,7 @@ from linsep.data.tables.cells import (
     words_of_rows,
 )
 from linsep.data.tables.cells import NO_NUMBER as NO_NUMBER_HERE
-from linsep.data.tables.plan import NUMBER, TRUTH, WORDS, Plan
+from linsep.data.tables.plan import NUMBER, TRUTH, WORDS, ColumnPlan
 from linsep.engine.arrays import Array
 
 MOST_QUOTED = 1 << 26
@@ -97,7 +97,7 @@ class Text:
                     kinds[name] = WORDS
         return kinds
 
-    def cells(self, plan: Plan, dtype: Any) -> Cells:
+    def cells(self, plan: ColumnPlan, dtype: Any) -> Cells:
         """Return the cells of the rows; malformed rows are left out and reported."""
         if not len(self.text):
             return cells_of({name: pa.nulls(0, pa.string()) for name in plan.columns}, 0, plan, dtype)
@@ -150,7 +150,7 @@ class Text:
         found = self._fill({name: j for j, name in enumerate(self.names)}, len(self.names), np.float64)
         return None if found is None else found[0]
 
-    def _read_numbers(self, plan: Plan, dtype: Any) -> Cells | None:
+    def _read_numbers(self, plan: ColumnPlan, dtype: Any) -> Cells | None:
         """Return the cells of rows that are plain numbers, but for words as labels; None if there is anything else."""
         width, worded, matrix = len(plan.numbers), plan.label_kind == WORDS, vars(self).get("_matrix")
         if matrix is not None and dtype is np.float64 and not worded:
@@ -198,7 +198,7 @@ class Text:
         words = _words(letters, marks) if worded else None
         return None if worded and words is None else (values, aside, words)
 
-    def _read_plainly(self, plan: Plan, dtype: Any) -> Cells | None:
+    def _read_plainly(self, plan: ColumnPlan, dtype: Any) -> Cells | None:
         """Return the cells of rows none of which is at fault; None if one is."""
         types = dict.fromkeys(plan.columns, pa.float64()) | dict.fromkeys(plan.words, WORD)
         types |= dict.fromkeys(plan.numbers, pa.from_numpy_dtype(dtype))
@@ -214,7 +214,7 @@ class Text:
         blurred = plan.label_kind == NUMBER and inexact(cells.labels).any()
         return None if cells.troubles or blurred else cells
 
-    def _read_strictly(self, plan: Plan, dtype: Any) -> Cells:
+    def _read_strictly(self, plan: ColumnPlan, dtype: Any) -> Cells:
         """Return the cells of the rows that are sound, and what is wrong with the others."""
         origin, troubles, columns = self._columns if "_columns" in vars(self) else self._bytes(plan.columns)
         typed = columns | self._numbers if dtype is np.float64 else columns  # other types are rounded from the text
@@ -263,7 +263,7 @@ def _arrow_errors(file: str) -> Iterator[None]:
         raise DataError(file, f"it can't be read as CSV: {str(error).splitlines()[0]}") from None
 
 
-def _only_numbers(plan: Plan) -> bool:
+def _only_numbers(plan: ColumnPlan) -> bool:
     return not plan.words and plan.documents is None and plan.label_kind != TRUTH
 
 

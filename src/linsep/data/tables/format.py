@@ -33,8 +33,8 @@ from linsep.data.tables.plan import (
     NUMBER,
     TRUTH,
     WORDS,
+    ColumnPlan,
     Documents,
-    Plan,
     Roles,
     Schema,
     choose_roles,
@@ -402,7 +402,7 @@ class Table(Format):
         sources, dtype, policy, clock, jobs, block_bytes = job
         self.unseen, line = 0, 1
 
-        def work(task: Task) -> tuple[Text | Records, Cells | None]:
+        def work(task: CellsTask) -> tuple[Text | Records, Cells | None]:
             part, plan = task
             return part, None if plan is None else part.cells(plan, dtype)
 
@@ -415,15 +415,15 @@ class Table(Format):
             line += part.lines
         self.complete = True
 
-    def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
+    def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["CellsTask"]:
         """Yield the parts of all sources with what their columns are for, which is None if there are no rows."""
         for source in sources:
             if source.table and self.name != InMemory.name:
                 raise DataError(source.name, f"it is a table in memory, and not {self.name}: leave out format=")
         return self._text_tasks(sources, block_bytes) if self.name in DELIMITERS else self._record_tasks(sources)
 
-    def _text_tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
-        plan: Plan | None = None
+    def _text_tasks(self, sources: list[Source], block_bytes: int) -> Iterator["CellsTask"]:
+        plan: ColumnPlan | None = None
         unchecked: list[tuple[str, list[str]]] = []
         for text in text_parts(sources, *self._dialect, block_bytes):
             if text.first:
@@ -435,7 +435,7 @@ class Table(Format):
                 self._plan(*unchecked.pop(0), None)
             yield text, plan if len(text.text) else None
 
-    def _record_tasks(self, sources: list[Source]) -> Iterator["Task"]:
+    def _record_tasks(self, sources: list[Source]) -> Iterator["CellsTask"]:
         before = 0
         for source in sources:
             with open_records(source, self.name) as records:
@@ -444,7 +444,7 @@ class Table(Format):
                     yield part, plan
             before += source.size or 0 if source.handle is None else 0
 
-    def _plan(self, file: str, names: list[str], schema: Schema | None) -> Plan:
+    def _plan(self, file: str, names: list[str], schema: Schema | None) -> ColumnPlan:
         """Return what the columns of a file are for; the first schema decides, and later files must agree."""
         there = set(names)
         if len(there) < len(names):
@@ -465,7 +465,7 @@ class Table(Format):
             label, weight = (name if name in there else None for name in (label, weight))
         documents = None if self.text is None else Documents(self.text, self._grams, self._keeps, self.vocabulary)
         kind = NUMBER if label is None else label_kind
-        plan = Plan(tuple(numbers), tuple(words), label, kind, weight, self.missing, documents, self.fixed)
+        plan = ColumnPlan(tuple(numbers), tuple(words), label, kind, weight, self.missing, documents, self.fixed)
         lost = [name for name in plan.columns if name not in there]
         if lost:
             hint = "; its first line holds numbers, and no names" if self._lacks_names(names) else ""
@@ -671,4 +671,4 @@ class InMemory(Table):
 
 
 FORMATS = {form.name: form for form in (Csv, Tsv, Parquet, Arrow, InMemory)}
-Task = tuple[Text | Records, Plan | None]
+CellsTask = tuple[Text | Records, ColumnPlan | None]

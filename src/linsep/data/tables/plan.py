@@ -29,7 +29,7 @@ class Documents(NamedTuple):
     """True if n-grams are not hashed, but numbered in the order in which they are first seen."""
 
 
-class Plan(NamedTuple):
+class ColumnPlan(NamedTuple):
     """The columns of numbers, words, labels, weights and documents, and the treatment of missing cells."""
 
     numbers: tuple[str, ...]

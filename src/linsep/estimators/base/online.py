@@ -149,7 +149,7 @@ class OnlineLearner(Learner):
         (or 1 MiB, if that is more).
     """
 
-    _at_once: bool = False
+    _sees_all_rows: bool = False
     """True if `fit` solves for all rows at once and only the other methods train row by row."""
     _traits = Traits()
     _watch: TrainingWatch | None = None
@@ -249,13 +249,13 @@ class OnlineLearner(Learner):
 
         `errors_ / t_` is the progressive error of the last weights, not of an average or a vote. A score of 0, or a
         tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
-        against the rest, they are counted as one thread sees all scores, and these can be compared (so not Winnow's).
+        against the rest, they are counted where the scores of classes can be compared (so not Winnow's).
         """
         errors = self._fitted().errors
         if errors is None:
             raise AttributeError(
-                "errors_ was not counted: several threads shared the classes (n_jobs=1 counts it), or the weights "
-                "are known only up to a factor for each class"
+                "errors_ was not counted: the scores of classes can't be compared while these weights are trained, or "
+                "the model was trained without counting errors"
             )
         return errors
 
@@ -581,8 +581,8 @@ class OnlineLearner(Learner):
         state.keep_log(self.log, len(weights) > 0, data.nbytes)
         rounds = int(state.tally.rounds[0])
         # In place, Ctrl-C waits until the rows of mistakes are kept; dual weights keep theirs block by block.
-        at_once = self._in_place and state.history is not None and state.dual is None
-        with uninterrupted() if at_once else nullcontext():
+        indivisible = self._in_place and state.history is not None and state.dual is None
+        with uninterrupted() if indivisible else nullcontext():
             one_pass(self, state, data, codes, weights, IN_ORDER, state.behind + state.rows)
             if not self._in_place:
                 refuse_overflow(state)

@@ -333,7 +333,7 @@ IRIS_COLUMNS, RUN_SEED = [1, 3], 15
 """Two widths of iris, and the seed of an order of rows with many mistakes."""
 
 
-class Run(NamedTuple):
+class PerceptronRun(NamedTuple):
     """A perceptron's run, seen from u."""
 
     guesses: Array
@@ -354,7 +354,7 @@ class Run(NamedTuple):
         return np.asarray(self.heights / np.linalg.norm(self.guesses, axis=1))
 
 
-def run() -> Run:
+def run() -> PerceptronRun:
     """Train a perceptron on setosa and versicolor, and find the margin that its theorem is about."""
     iris = load_iris()
     two = iris.target < 2
@@ -365,7 +365,7 @@ def run() -> Run:
     u = u / np.linalg.norm(u)
     rows = np.column_stack([X, np.ones(len(X))])
     gamma = float((np.where(y == 1, 1, -1) * (rows @ u)).min())
-    return Run(replay(clf, X, y)[1:], u, gamma, float(np.linalg.norm(rows, axis=1).max()))
+    return PerceptronRun(replay(clf, X, y)[1:], u, gamma, float(np.linalg.norm(rows, axis=1).max()))
 
 
 def cosines(*, figure: Figure | None = None) -> tuple[Axes, Axes]:
