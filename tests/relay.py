@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -34,5 +35,6 @@ status = int(answers.readline())
 if status < 0:
     if status != -signal.SIGKILL:
         signal.signal(-status, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.kill(os.getpid(), -status)
 os._exit(status)
