@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 from dataclasses import fields, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from linsep.data.sources import Source
 from linsep.data.tables.format import OF_TEXT
 from linsep.validation.errors import ParameterError
 from tests.docs.pages import ROOT
+from tests.processes import forked
 
 
 class Once(io.BytesIO):
@@ -395,9 +395,7 @@ for lines in sys.argv[1:]:
 def piped():
     """The formats that one process finds in pipes of compressed lines, by the format that they are of."""
     lines = [gzip.compress(lines).hex() for lines in LINES_OF.values()]
-    done = subprocess.run(
-        [sys.executable, "-c", PIPED, *lines], stdin=subprocess.DEVNULL, capture_output=True, check=True
-    )
+    done = subprocess.run(forked("-c", PIPED, *lines), stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return dict(zip(LINES_OF, done.stdout.decode().split(), strict=True))
 
 

@@ -38,6 +38,7 @@ from linsep.data.tables import csv as csv_text
 from linsep.data.tables.csv import Text
 from linsep.data.tables.format import Arrow, Csv, InMemory, Parquet, Tsv
 from linsep.data.tables.plan import NUMBER, WORDS, ColumnPlan
+from tests.processes import forked
 
 FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
 DATE = pa.array([1], pa.date32())
@@ -1066,9 +1067,7 @@ def test_a_file_that_is_cut_off_while_it_is_read_does_not_end_the_process(tmp_pa
     path = tmp_path / "t.arrow"
     table = pa.table({"a": np.random.default_rng(0).normal(size=200_000), "y": np.arange(200_000) % 2})
     feather.write_feather(table, str(path), "uncompressed", chunksize=50_000)
-    done = subprocess.run(
-        [sys.executable, "-c", CUT_OFF, str(path)], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run(forked("-c", CUT_OFF, str(path)), capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "the file changed while it was read\n", "")
 
 

@@ -9,7 +9,6 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
 from tests.cli.files import write_files
 from tests.contracts.table import bits, problem, quiet
+from tests.processes import forked
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -293,7 +293,7 @@ def test_nothing_is_written_over_what_it_is_made_of(case):
 
 def interrupted(folder, *args, rows, until):
     """Run fit on rows from a pipe until it says something, then interrupt it; return what it said in the end."""
-    command = [sys.executable, "-m", "linsep", "fit", "-", "-o", "m.linsep", *args]
+    command = forked("fit", "-", "-o", "m.linsep", *args)
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stderr=pipe, cwd=folder) as child:
         child.stdin.write(rows)
@@ -330,7 +330,7 @@ def test_an_interruption_before_there_is_a_model_leaves_the_old_one(folder):
 def test_a_bar_on_a_terminal(folder):
     run("train.svm", "-o", "m.linsep")  # compiled
     parent, child = pty.openpty()
-    command = [sys.executable, "-m", "linsep", "fit", "train.svm", "-o", "m.linsep", "--epochs", "300"]
+    command = forked("fit", "train.svm", "-o", "m.linsep", "--epochs", "300")
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"}
     process = subprocess.Popen(command, stderr=child, stdout=subprocess.PIPE, cwd=folder, env=environment)
     os.close(child)
