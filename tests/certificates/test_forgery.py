@@ -68,10 +68,16 @@ def of_data(X, y):
     return kept(certify(X, y, passes=1), X, y), X, y
 
 
+def of_errors(X, y):
+    """The certificate of data that bounds the fewest errors."""
+    return kept(certify(X, y, passes=1, least_error=True), X, y), X, y
+
+
 OF_DATA = {
     "separable": lambda: of_data(X, Y),
     "not separable": lambda: of_data(TORN, list("aabbb")),
     "pairs": lambda: of_data(THREE, list("aabbc")),
+    "fewest errors": lambda: of_errors(TORN, list("abbab")),
     "open": undecided,
 }
 OF_RUNS = {

@@ -211,6 +211,21 @@ class Certificate:
         """Bounds on the error on new rows, of each run of one pass, if rows are independent draws (not checked)."""
         return self.facts["risk"]
 
+    def fewest_errors(self, problem: str | None = None) -> tuple[int, int]:
+        """Return bounds of the fewest rows that any hyperplane gets wrong; certify with `least_error=True`.
+
+        Wrong is a row with y w·x <= 0. Every w errs in each of some disjoint sets of rows that cancel, and weights that
+        are in the certificate err on the second number of rows.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> certify([[0.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1], least_error=True).fewest_errors()
+        (1, 1)
+        """
+        least, most = (self.number(f"fewest errors at {end}", problem) for end in ("least", "most"))
+        return int(least), int(most)
+
     def bounds(self, name: str | None = None) -> dict[str, float]:
         """Return the bounds on mistakes that are proved, by learner and passes.
 

@@ -322,12 +322,34 @@ class SignedProblem:
             tight += [self.radius2 / ((q**2).sum() * self.unit**2)] if q.any() else []
             out[f"perceptron's mistakes (T = {passes}) at most"] = stated(bound, UP)
             out[f"the least such bound (T = {passes}) at least"] = stated(min(tight) * int(a.sum()) ** 2, DOWN)
+        out |= self.fewest_errors() if "combinations" in self.known else {}
         if not self.pairs:
             e, d = (Fraction(self.known[k]) for k in ("epsilon", "delta"))
             logs = [beside("ln", q, UP) / beside("ln", Fraction(2), DOWN) / e for q in (2 / d, 13 / e)]
             out["VC dimension"] = self.rows.p + bool(self.beta)
             out["sample size"] = math.ceil(max(4 * logs[0], 8 * out["VC dimension"] * logs[1]))
         return out
+
+    def fewest_errors(self) -> Facts:
+        """Return bounds of the fewest rows with z_i·w <= 0 that any w has, from both sides.
+
+        Every w errs in each combination of rows that cancels, sum a_i z_i = 0 with a_i > 0, and no two share a row.
+        """
+        rivals, sums = self.n // self.rows.n, dict[tuple[int, int], int]()
+        errors = {k: len({*(np.flatnonzero((s <= 0).astype(bool)) // rivals).tolist()}) for k, s in self.scores.items()}
+        used = dict[int, tuple[int, int]]()
+        for k, of in enumerate(self.known["combinations"]):
+            used |= {i: (k, a) for i, a in zip(of["at"], integers(of), strict=True)}
+        for i, columns, values in self.each(np.isin(np.arange(self.n), [*used])):
+            self.tick()
+            k, a = used[i]
+            for j, z in zip(columns, values, strict=True):
+                sums[k, j] = sums.get((k, j), 0) + a * z
+        if any(sums.values()):
+            raise ValueError("rows of a combination do not cancel")
+        least = max(len(self.known["combinations"]), int(any(not q.any() for q in self.point.values())))
+        out: Facts = {"errors of the model": errors["model"]} if "model" in errors else {}
+        return {"fewest errors at least": least, "fewest errors at most": min(errors.values())} | out
 
     def replay(self, run: Facts, image: Callable[[Array], Image] | None = None) -> Replayed:
         """Replay every round of a run; `image` is what its sums mean."""
@@ -489,6 +511,9 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
             for w in problem[side].values()
         ]
         work += entries[name] * (windows[name] + 1) * sum(b // 16 + 1 for b in bits)
+        each = entries[name] // rows.n + 1
+        for of in problem.get("combinations", ()):
+            work += 100 * len(of["at"]) * each * (windows[name] + 1 + max(map(int.bit_length, integers(of))) // 64)
     for run in certificate["runs"].values():
         updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
         size, long = max(rows.entry, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1

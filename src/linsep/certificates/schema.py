@@ -249,7 +249,7 @@ THEOREMS: dict[str, dict[str, Field]] = {
 """The numbers of a run, by the theorem that it is held to."""
 STEPS = {"steps", "exponent"}
 """Those that a run has only if it lists its rows."""
-WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|(balanced )?Winnow's margin")
+WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|fewest errors|model|(balanced )?Winnow's margin")
 """Names of witnesses."""
 
 
@@ -290,6 +290,8 @@ def check_form(facts: Any) -> None:
     require(len(problems) <= len(classes) + 2, "it has more problems than its data")
     for name, problem in problems.items():
         _check_problem(name, problem, data)
+        new = facts["version"] == VERSION or "combinations" not in problem
+        require(new, f"{name!r} has combinations, which certificates of version 1 have not")
     _check_all_problems([ProblemKey.parse(name) for name in problems], classes)
     for name, run in facts["runs"].items():
         require(name not in problems, f"{name!r} is a problem and a run")
@@ -309,7 +311,7 @@ def _check_strictly(facts: dict[str, Any]) -> None:
     require(in_order(classes), "its classes are in no order")
     for name, problem in facts["problems"].items():
         require(isinstance(problem, dict), f"{name!r} is no problem")
-        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda"})
+        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda", "combinations"})
         for side in ("w", "lambda"):
             witnesses = problem.get(side) if isinstance(problem.get(side), dict) else {}
             for key, vector in witnesses.items():
@@ -407,10 +409,26 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
         full = [size if side == "lambda" else len(vector["values"]) for vector in problem[side].values()]
         few = not pairs or sum(full) <= MOST_NUMBERS
         require(few, f"{name!r} has witnesses {side} of more than {MOST_NUMBERS:,} numbers in all")
+    if "combinations" in problem:
+        _check_combinations(name, problem["combinations"], sizes["lambda"], sizes["lambda"] // int(data["rows"]))
     for key in problem["w"]:
         if key.startswith("delta "):
             passes = int(key[6:]) if re.fullmatch("[0-9]{1,18}", key[6:]) else 0
             require(passes >= 1 and key in problem["lambda"], f"{name!r} has half of a {key!r}")
+
+
+def _check_combinations(name: str, combinations: Any, size: int, rivals: int) -> None:
+    """Check combinations of rows: factors above 0, and no row in two of them; pairs of one row count as that row."""
+    require(isinstance(combinations, list), f"{name!r} has combinations that are no list")
+    used: set[int] = set()
+    for k, vector in enumerate(combinations):
+        title = f"{name}: combination {k}"
+        only(title, vector, {"at", "values"})
+        _check_vector(title, {"exponent": 0, "at": None} | vector, size)
+        require(bool(vector["at"]) and min(integers(vector)) > 0, f"{title} has a factor that is not above 0")
+        rows = {i // rivals for i in vector["at"]}
+        require(used.isdisjoint(rows), f"{title} has a row of another combination")
+        used |= rows
 
 
 def _signed_rows(problem: dict[str, Any], data: dict[str, Any]) -> int:

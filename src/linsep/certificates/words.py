@@ -152,6 +152,13 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
         formula = "(R/gamma)²" if kind == "perceptron" else "ln N / L*, at the best rate"
         lines.append(Line(f"{kind}'s mistakes", bound or NO_BOUND, f"{formula}; in any order" if bound else ""))
         lines += _passes(cert, name) if kind == "perceptron" else []
+    if f"{name}: fewest errors at least" in cert.claims:
+        least, most = (rounded(cert, name, f"fewest errors at {end}") for end in ("least", "most"))
+        of = counted(len(cert.facts["problems"][name]["combinations"]), "disjoint set")
+        span = least if least == most else f"{least} to {most}"
+        lines.append(Line("fewest errors", span, f"rows with y w·x <= 0 for the best w; {of} of rows that cancel"))
+        model = cert.claims.get(f"{name}: errors of the model")
+        lines += [] if model is None else [Line("  of the model", f"{model:,}", "for its own weights")]
     size = rounded(cert, name, "sample size")
     if size:
         epsilon, delta = (float(cert.facts["problems"][name][of]) for of in ("epsilon", "delta"))

@@ -541,3 +541,15 @@ def test_pages_of_mixed_runs(here, args, words):
     assert check.exit_code == 0, check.output
     if "romma" not in args:
         assert "its shards, and their shares in each mix" in " ".join(check.stdout.split())
+
+
+def test_the_fewest_errors_are_shown_if_asked(here):
+    args = ["mixed.csv", "--label", "kind"]
+    result = run(*args, "--least-error", "-l", "perceptron", "--report", "page.html")
+    assert result.exit_code == 0, result.output
+    rows = {line[:26].strip(): line[26:].split() for line in result.stdout.splitlines()}
+    assert rows["fewest errors"] == ["1", "1"]
+    assert rows["of the model"] == ["1", "–"]
+    again, _ = written_commands((here / "page.html").read_text())
+    assert "--least-error" in again
+    assert "fewest errors" not in run(*args).stdout
