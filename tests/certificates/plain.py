@@ -157,7 +157,12 @@ def mixed(a, Z):
 
 
 def rows_of(problem, X, y, classes):
-    """The signed rows of a problem."""
+    """The signed rows of a problem, whose columns may be scaled."""
+    if "scale" in problem:
+        X = np.asarray(X.todense() if hasattr(X, "todense") else X, float)
+        scale = problem["scale"]
+        powers = dict(zip(scale.get("at", range(X.shape[1])), scale["values"], strict=True))
+        X = X * [2.0 ** powers.get(j, 0) for j in range(X.shape[1])]
     if problem["positive"] is None:
         return pairs(X, y, classes, problem["bias"])
     return signed(X, y, problem["positive"], problem["bias"])

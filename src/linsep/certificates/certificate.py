@@ -211,6 +211,26 @@ class Certificate:
         """Bounds on the error on new rows, of each run of one pass, if rows are independent draws (not checked)."""
         return self.facts["risk"]
 
+    @property
+    def scaling(self) -> Array | None:
+        """The factor of each column in the scaled problem, a power of two; None without `scaling=True`.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> X, y = [[1.0, 600.0], [2.0, 0.0], [-1.0, 600.0], [-2.0, 0.0]], [1, 1, 0, 0]
+        >>> cert = certify(X, y, scaling=True)
+        >>> s = cert.scaling
+        >>> s[0] > 64 * s[1], cert.max_mistakes() > 10 * cert.number("perceptron's mistakes at most", cert.problems[-1])
+        (True, True)
+        """
+        scaled = next((key for key in self.keys if key.kind == "scaled"), None)
+        if scaled is None:
+            return None
+        scale, factors = self.facts["problems"][str(scaled)]["scale"], np.ones(self.facts["data"]["features"])
+        factors[scale.get("at", slice(None))] = np.ldexp(1.0, np.array(scale["values"], np.int64))
+        return factors
+
     def fewest_errors(self, problem: str | None = None) -> tuple[int, int]:
         """Return bounds of the fewest rows that any hyperplane gets wrong; certify with `least_error=True`.
 

@@ -24,6 +24,8 @@ from linsep.certificates.witnesses import (
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
+from linsep.solvers.exact.dependencies import written
+from linsep.solvers.margin.column_scaling import column_scaling, scaled_columns
 from linsep.validation.errors import ParameterError
 
 LARGEST_BIAS = 1e154
@@ -48,6 +50,8 @@ class SearchPlan(NamedTuple):
     jobs: int = 1
     least_error: bool = False
     """Whether bounds of the fewest errors are sought."""
+    scaling: bool = False
+    """Whether a scaling of the columns is sought."""
 
 
 class LabelledRows(NamedTuple):
@@ -79,7 +83,7 @@ class LabelledRows(NamedTuple):
 def certify(
     X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
     time_limit: float | None = None, watch: BracketCallback | None = None, n_jobs: int | None = None,
-    least_error: bool = False,
+    least_error: bool = False, scaling: bool = False,
 ) -> Certificate:  # fmt: skip
     """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
 
@@ -117,6 +121,10 @@ def certify(
         If True, bound the fewest rows that any hyperplane gets wrong, from both sides: from above by weights, from
         below by sets of rows that cancel, of which any hyperplane gets one wrong in each. This can take longer than all
         else; the time limit holds for it, too.
+    scaling : bool, default=False
+        If True, scale the columns of two classes by powers of two, and choose another constant feature, so that the
+        perceptron's bound for one pass becomes small; the bounds of the scaled rows are stated as a problem of their
+        own, and `cert.scaling` has the factors.
 
     Returns
     -------
@@ -137,7 +145,7 @@ def certify(
     classes, codes = read_labels(y, data.n_rows)
     rows = LabelledRows(data, codes, classes)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    plan = SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs), least_error)
+    plan = SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
     problems, remarks = find_problems(rows, plan)
     return build_certificate(rows, problems, {}, remarks)
 
@@ -183,6 +191,10 @@ def find_problems(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[
     if len(columns) < rows.data.n_features:
         for problem in problems.values():
             problem["w"] = {name: _widened(w, columns, rows.data.n_features) for name, w in problem["w"].items()}
+            if "scale" in problem:
+                scale = problem["scale"]
+                at = columns[scale.get("at", np.arange(len(columns)))].tolist()
+                problem["scale"] = {"at": at, "values": scale["values"]}
     if plan.watch is not None:
         plan.watch("exact check", math.nan, math.nan)
     return problems, remarks
@@ -221,12 +233,14 @@ def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems,
     found = _find(search, plan)
     problems = {key: _problem(rows, key, plan, found) | _fewest_errors(search, plan, found)}
     if not key.bias:
-        return problems, []
+        return problems | (_scaled_problem(rows, plan) if plan.scaling else {}), []
     plain_search = rows.search(plain_key, plan, 0.5)
     plain = _find(plain_search, plan, start=found)
     problems[plain_key] = _problem(rows, plain_key, plan, plain) | _fewest_errors(plain_search, plan, plain)
     if "margin" not in found.witnesses["w"]:
         found.witnesses["w"]["no bias"] = _drop_bias(plain, rows.data.n_features)
+    if plan.scaling:
+        problems |= _scaled_problem(rows, plan)
     best, ratio = best_bias(search, found.witnesses)
     lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain)]
     if not best or ratio * lengths[0] > WORTH * min(lengths):
@@ -238,9 +252,21 @@ def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems,
     return problems | {best_key: _problem(rows, best_key, plan, again, games=False)}, []
 
 
+def _scaled_problem(rows: LabelledRows, plan: SearchPlan) -> Problems:
+    """Return the problem of rows whose columns are scaled."""
+    signs = rows.signs(rows.classes[-1])
+    until = Search(rows.data, signs, deadline=plan.deadline).until(0.5)
+    found = column_scaling(rows.data, signs, deadline=until, jobs=plan.jobs)
+    key, scale = ProblemKey(found.bias, "scaled"), written(found.exponents.tolist())
+    scaled = rows._replace(data=scaled_columns(rows.data, found.exponents, found.bias))
+    problem = _problem(rows, key, plan, find(scaled.search(key, plan), games=False), games=False)
+    return {key: problem | {"scale": {k: v for k, v in scale.items() if k != "exponent"}}}
+
+
 def _search_many_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
-    problems, remarks, bias = Problems(), [], rows.data.bias
+    problems, remarks, bias = Problems(), list[str](), rows.data.bias
+    remarks += ["no scaling was sought: the columns of two classes alone are scaled"] if plan.scaling else []
     n, many = rows.data.n_rows, len(rows.classes)
     entries = 2 * (many - 1) * max(rows.data.values.size + n * (bias != 0), n)
     entries = max(entries, many * (rows.data.n_features + 1))

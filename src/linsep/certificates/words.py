@@ -145,6 +145,10 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
     norm = "the largest norm of a row, times √2 as it counts for two classes" if joint else "the largest norm of a row"
     known = {"R": norm, "X": "the largest |entry|"}
     lines += [Line(letter, rounded(cert, name, f"{letter} at most"), about) for letter, about in known.items()]
+    if (scale := cert.facts["problems"][name].get("scale")) is not None:
+        powers = [*scale["values"], *([0] if "at" in scale else [])]
+        about = f"factors of the columns; the constant feature is {ProblemKey.parse(name).bias:g}"
+        lines.append(Line("scaling", f"2^{min(powers)} to 2^{max(powers)}", about))
     kinds = [kind for kind in SEPARATORS if f"{name}: {kind}'s margin at most" in cert.claims]
     lines += [_margin(cert, name, kind) for kind in kinds]
     for kind in kinds:

@@ -553,3 +553,11 @@ def test_the_fewest_errors_are_shown_if_asked(here):
     again, _ = written_commands((here / "page.html").read_text())
     assert "--least-error" in again
     assert "fewest errors" not in run(*args).stdout
+
+
+def test_a_scaling_has_a_problem_of_its_own(here):
+    result = run("apart.csv", "--label", "kind", "--scaling", "--report", "page.html", "-o", "apart.cert")
+    assert result.exit_code == 0, result.output
+    assert "2^" in next(line for line in result.stdout.splitlines() if line.startswith("scaling"))
+    assert "--scaling" in written_commands((here / "page.html").read_text())[0]
+    assert CliRunner().invoke(app, ["verify", "apart.cert", "apart.csv", "--label", "kind"]).exit_code == 0

@@ -69,7 +69,7 @@ ANOTHER_LOG = (
 
 def certificate_of(
     learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
-    n_jobs: int | None, least_error: bool = False,
+    n_jobs: int | None, least_error: bool = False, scaling: bool = False,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
@@ -87,7 +87,7 @@ def certificate_of(
     remarks += missing
     passes = max((run.passes for run in runs.values()), default=1)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs), least_error)
+    plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
     problems, more = find_problems(rows, plan)
     if least_error:
         remarks += _add_model(learner, rows, problems)
