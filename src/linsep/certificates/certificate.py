@@ -211,6 +211,41 @@ class Certificate:
         """Bounds on the error on new rows, of each run of one pass, if rows are independent draws (not checked)."""
         return self.facts["risk"]
 
+    @property
+    def scaling(self) -> Array | None:
+        """The factor of each column in the scaled problem, a power of two; None without `scaling=True`.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> X, y = [[1.0, 600.0], [2.0, 0.0], [-1.0, 600.0], [-2.0, 0.0]], [1, 1, 0, 0]
+        >>> cert = certify(X, y, scaling=True)
+        >>> s = cert.scaling
+        >>> s[0] > 64 * s[1], cert.max_mistakes() > 10 * cert.number("perceptron's mistakes at most", cert.problems[-1])
+        (True, True)
+        """
+        scaled = next((key for key in self.keys if key.kind == "scaled"), None)
+        if scaled is None:
+            return None
+        scale, factors = self.facts["problems"][str(scaled)]["scale"], np.ones(self.facts["data"]["features"])
+        factors[scale.get("at", slice(None))] = np.ldexp(1.0, np.array(scale["values"], np.int64))
+        return factors
+
+    def fewest_errors(self, problem: str | None = None) -> tuple[int, int]:
+        """Return bounds of the fewest rows that any hyperplane gets wrong; certify with `least_error=True`.
+
+        Wrong is a row with y w·x <= 0. Every w errs in each of some disjoint sets of rows that cancel, and weights that
+        are in the certificate err on the second number of rows.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> certify([[0.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1], least_error=True).fewest_errors()
+        (1, 1)
+        """
+        least, most = (self.number(f"fewest errors at {end}", problem) for end in ("least", "most"))
+        return int(least), int(most)
+
     def bounds(self, name: str | None = None) -> dict[str, float]:
         """Return the bounds on mistakes that are proved, by learner and passes.
 

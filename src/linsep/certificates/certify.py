@@ -12,10 +12,20 @@ from linsep.certificates.certificate import Certificate, proofs_of, risks_of
 from linsep.certificates.mixed_checker import checker_of
 from linsep.certificates.reading import matrix_of, read_labels, read_rows
 from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION, ProblemKey, check_classes, check_form
-from linsep.certificates.witnesses import BracketCallback, Search, SearchResult, best_bias, find, pair_rows
+from linsep.certificates.witnesses import (
+    BracketCallback,
+    Search,
+    SearchResult,
+    best_bias,
+    find,
+    find_fewest_errors,
+    pair_rows,
+)
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
+from linsep.solvers.exact.dependencies import written
+from linsep.solvers.margin.column_scaling import column_scaling, scaled_columns
 from linsep.validation.errors import ParameterError
 
 LARGEST_BIAS = 1e154
@@ -38,6 +48,10 @@ class SearchPlan(NamedTuple):
     deadline: float | None = None
     watch: BracketCallback | None = None
     jobs: int = 1
+    least_error: bool = False
+    """Whether bounds of the fewest errors are sought."""
+    scaling: bool = False
+    """Whether a scaling of the columns is sought."""
 
 
 class LabelledRows(NamedTuple):
@@ -69,6 +83,7 @@ class LabelledRows(NamedTuple):
 def certify(
     X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
     time_limit: float | None = None, watch: BracketCallback | None = None, n_jobs: int | None = None,
+    least_error: bool = False, scaling: bool = False,
 ) -> Certificate:  # fmt: skip
     """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
 
@@ -102,6 +117,14 @@ def certify(
         Called with a name and the bracket (lower, upper) of what is sought, each time it has become narrower.
     n_jobs : int or None, default=None
         Threads; -1 is one per core, None is 1. The certificate does not depend on it.
+    least_error : bool, default=False
+        If True, bound the fewest rows that any hyperplane gets wrong, from both sides: from above by weights, from
+        below by sets of rows that cancel, of which any hyperplane gets one wrong in each. This can take longer than all
+        else; the time limit holds for it, too.
+    scaling : bool, default=False
+        If True, scale the columns of two classes by powers of two, and choose another constant feature, so that the
+        perceptron's bound for one pass becomes small; the bounds of the scaled rows are stated as a problem of their
+        own, and `cert.scaling` has the factors.
 
     Returns
     -------
@@ -122,7 +145,8 @@ def certify(
     classes, codes = read_labels(y, data.n_rows)
     rows = LabelledRows(data, codes, classes)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    problems, remarks = find_problems(rows, SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs)))
+    plan = SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
+    problems, remarks = find_problems(rows, plan)
     return build_certificate(rows, problems, {}, remarks)
 
 
@@ -167,6 +191,10 @@ def find_problems(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[
     if len(columns) < rows.data.n_features:
         for problem in problems.values():
             problem["w"] = {name: _widened(w, columns, rows.data.n_features) for name, w in problem["w"].items()}
+            if "scale" in problem:
+                scale = problem["scale"]
+                at = columns[scale.get("at", np.arange(len(columns)))].tolist()
+                problem["scale"] = {"at": at, "values": scale["values"]}
     if plan.watch is not None:
         plan.watch("exact check", math.nan, math.nan)
     return problems, remarks
@@ -202,14 +230,17 @@ def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems,
     """Return the problems of two classes: with the bias given, with the best one, and without."""
     key, plain_key = ProblemKey(rows.data.bias), ProblemKey(0.0)
     search = rows.search(key, plan, 0.4)
-    found = find(search)
-    problems = {key: _problem(rows, key, plan, found)}
+    found = _find(search, plan)
+    problems = {key: _problem(rows, key, plan, found) | _fewest_errors(search, plan, found)}
     if not key.bias:
-        return problems, []
-    plain = find(rows.search(plain_key, plan, 0.5), start=found)
-    problems[plain_key] = _problem(rows, plain_key, plan, plain)
+        return problems | (_scaled_problem(rows, plan) if plan.scaling else {}), []
+    plain_search = rows.search(plain_key, plan, 0.5)
+    plain = _find(plain_search, plan, start=found)
+    problems[plain_key] = _problem(rows, plain_key, plan, plain) | _fewest_errors(plain_search, plan, plain)
     if "margin" not in found.witnesses["w"]:
         found.witnesses["w"]["no bias"] = _drop_bias(plain, rows.data.n_features)
+    if plan.scaling:
+        problems |= _scaled_problem(rows, plan)
     best, ratio = best_bias(search, found.witnesses)
     lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain)]
     if not best or ratio * lengths[0] > WORTH * min(lengths):
@@ -221,27 +252,42 @@ def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems,
     return problems | {best_key: _problem(rows, best_key, plan, again, games=False)}, []
 
 
+def _scaled_problem(rows: LabelledRows, plan: SearchPlan) -> Problems:
+    """Return the problem of rows whose columns are scaled."""
+    signs = rows.signs(rows.classes[-1])
+    until = Search(rows.data, signs, deadline=plan.deadline).until(0.5)
+    found = column_scaling(rows.data, signs, deadline=until, jobs=plan.jobs)
+    key, scale = ProblemKey(found.bias, "scaled"), written(found.exponents.tolist())
+    scaled = rows._replace(data=scaled_columns(rows.data, found.exponents, found.bias))
+    problem = _problem(rows, key, plan, find(scaled.search(key, plan), games=False), games=False)
+    return {key: problem | {"scale": {k: v for k, v in scale.items() if k != "exponent"}}}
+
+
 def _search_many_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
-    problems, remarks, bias = Problems(), [], rows.data.bias
+    problems, remarks, bias = Problems(), list[str](), rows.data.bias
+    remarks += ["no scaling was sought: the columns of two classes alone are scaled"] if plan.scaling else []
     n, many = rows.data.n_rows, len(rows.classes)
     entries = 2 * (many - 1) * max(rows.data.values.size + n * (bias != 0), n)
     entries = max(entries, many * (rows.data.n_features + 1))
     if entries <= MOST_PAIRS:
         key = ProblemKey(bias, "pairs")
         search = rows.search(key, plan, 1 / (1 + many))
-        found = find(search, games=False)
+        found = _find(search, plan, games=False)
+        errors = _fewest_errors(search, plan, found, many - 1)
         for vector in found.witnesses["w"].values():
             if "at" not in vector:  # rows of pairs have no constant feature behind their columns
                 vector["values"] = vector["values"][: search.data.n_features]
-        problems[key] = _problem(rows, key, plan, found, games=False)
+        problems[key] = _problem(rows, key, plan, found, games=False) | errors
     else:
         remarks.append(
             f"no witnesses were sought for pairs of classes: {entries:,} entries are more than {MOST_PAIRS:,}"
         )
     for i, name in enumerate(rows.classes):
         key = ProblemKey(bias, "class", name)
-        problems[key] = _problem(rows, key, plan, find(rows.search(key, plan, 1 / (many - i))))
+        search = rows.search(key, plan, 1 / (many - i))
+        found = _find(search, plan)
+        problems[key] = _problem(rows, key, plan, found) | _fewest_errors(search, plan, found)
     return problems, remarks
 
 
@@ -251,6 +297,18 @@ def _problem(
     """Return a problem as the checker reads it; if `games` is False, nothing is claimed of Winnow."""
     risks = {"epsilon": str(float(plan.epsilon)), "delta": str(float(plan.delta))}
     return {"positive": key.positive(rows.classes), "bias": key.bias, "games": games, **risks, **found.witnesses}
+
+
+def _find(search: Search, plan: SearchPlan, **how: Any) -> SearchResult:
+    """Return the witnesses of a problem; half of its time is kept for the fewest errors, if these are sought."""
+    return find(search._replace(deadline=search.until(0.5)) if plan.least_error else search, **how)
+
+
+def _fewest_errors(search: Search, plan: SearchPlan, found: SearchResult, rivals: int = 1) -> dict[str, Any]:
+    """Return combinations of rows that cancel, if bounds of the fewest errors are sought."""
+    if not plan.least_error:
+        return {}
+    return {"combinations": find_fewest_errors(search, found.witnesses, rivals)}
 
 
 def _drop_bias(found: SearchResult, features: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ of products are exact; roots, logarithms and exponentials are rounded outwards, 
 digits. Rows are z_i = y_i [x_i, beta], or, for pairs, [x_i, beta] in its class's columns and its negative in a rival's.
 """
 
+import copy
 import hashlib
 import json
 import math
@@ -116,6 +117,7 @@ class CheckedRows:
 
     def __init__(self, X: Any, y: Any, classes: list[str], tick: Callable[[], None] = lambda: None) -> None:
         self.tick, self.classes = tick, classes
+        self.scale: Array | None = None
         self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
         self.n, self.p = (int(s) for s in self.X.shape)
         if not getattr(self.X, "has_canonical_format", True) and all(self.blocks(BLOCK_ENTRIES)):  # blocks may raise
@@ -124,6 +126,11 @@ class CheckedRows:
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
         self.codes = np.array([*map(lru_cache(None)(classes.index), names)], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
+        self.measure(digests)
+        self.sha256 = hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
+
+    def measure(self, digests: list[Any]) -> None:
+        """Note the sizes of the entries, and let digests take in all rows."""
         self.nonzeros, self.low, highest, lowest, self.entry, self.used = 0, 0, 0, 0, 0.0, np.zeros(self.p, bool)
         for first, stop, r, c, v in self.blocks(BLOCK_ENTRIES):
             m, e = mantissas(v)
@@ -132,11 +139,16 @@ class CheckedRows:
             lowest, highest = min(lowest, int(e.min(initial=0)) + 53), max(highest, int(e.max(initial=-53)) + 53)
             self.entry = max(self.entry, float(np.abs(v).max(initial=0.0)))
             counts = np.bincount(r - first, minlength=stop - first)
-            for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=True):
+            for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=bool(digests)):
                 digest.update(part.astype("<f8" if part is v else "<i8").tobytes())
-        self.sha256 = hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
-
         self.lengths, self.span = np.zeros(self.n), highest - lowest
+
+    def scaled(self, scale: Facts) -> "CheckedRows":
+        """Return the same rows with column j times 2^scale_j, which must be exact in floats."""
+        other, exponents = copy.copy(self), vector(scale, self.p).astype(np.int64)
+        other.scale = exponents
+        other.measure([])
+        return other
 
     @np.errstate(over="ignore", under="ignore")
     def norms(self, beta: float) -> Array:
@@ -170,6 +182,10 @@ class CheckedRows:
             r, c, v, floats = r[v != 0], c[v != 0].astype(np.int64), v[v != 0], v[v != 0].astype(np.float64)
             if not (good := np.isfinite(floats) & (floats.astype(v.dtype) == v)).all():
                 raise ValueError(f"row {r[~good][0]} holds a number that is no finite float")
+            if self.scale is not None:
+                given, floats = floats, np.ldexp(floats, self.scale[c])
+                if not (np.isfinite(floats) & (np.ldexp(floats, -self.scale[c]) == given)).all():
+                    raise ValueError("an entry that is scaled is no float")
             yield first, stop, r, c, floats
             first = stop
 
@@ -183,6 +199,7 @@ class SignedProblem:
     def __init__(
         self, rows: CheckedRows, known: Facts, classes: list[str], orders: Iterable[Any] | None = None
     ) -> None:
+        rows = rows.scaled(known["scale"]) if "scale" in known else rows
         self.orders, self.replayed, self.rounding = orders, dict[str, Replayed](), [0, 0]
         self.rows, self.known, self.beta, self.pairs = rows, known, float(known["bias"]), known["positive"] is None
         own = classes[0] if self.pairs else known["positive"]
@@ -322,12 +339,34 @@ class SignedProblem:
             tight += [self.radius2 / ((q**2).sum() * self.unit**2)] if q.any() else []
             out[f"perceptron's mistakes (T = {passes}) at most"] = stated(bound, UP)
             out[f"the least such bound (T = {passes}) at least"] = stated(min(tight) * int(a.sum()) ** 2, DOWN)
+        out |= self.fewest_errors() if "combinations" in self.known else {}
         if not self.pairs:
             e, d = (Fraction(self.known[k]) for k in ("epsilon", "delta"))
             logs = [beside("ln", q, UP) / beside("ln", Fraction(2), DOWN) / e for q in (2 / d, 13 / e)]
             out["VC dimension"] = self.rows.p + bool(self.beta)
             out["sample size"] = math.ceil(max(4 * logs[0], 8 * out["VC dimension"] * logs[1]))
         return out
+
+    def fewest_errors(self) -> Facts:
+        """Return bounds of the fewest rows with z_i·w <= 0 that any w has, from both sides.
+
+        Every w errs in each combination of rows that cancels, sum a_i z_i = 0 with a_i > 0, and no two share a row.
+        """
+        rivals, sums = self.n // self.rows.n, dict[tuple[int, int], int]()
+        errors = {k: len({*(np.flatnonzero((s <= 0).astype(bool)) // rivals).tolist()}) for k, s in self.scores.items()}
+        used = dict[int, tuple[int, int]]()
+        for k, of in enumerate(self.known["combinations"]):
+            used |= {i: (k, a) for i, a in zip(of["at"], integers(of), strict=True)}
+        for i, columns, values in self.each(np.isin(np.arange(self.n), [*used])):
+            self.tick()
+            k, a = used[i]
+            for j, z in zip(columns, values, strict=True):
+                sums[k, j] = sums.get((k, j), 0) + a * z
+        if any(sums.values()):
+            raise ValueError("rows of a combination do not cancel")
+        least = max(len(self.known["combinations"]), int(any(not q.any() for q in self.point.values())))
+        out: Facts = {"errors of the model": errors["model"]} if "model" in errors else {}
+        return {"fewest errors at least": least, "fewest errors at most": min(errors.values())} | out
 
     def replay(self, run: Facts, image: Callable[[Array], Image] | None = None) -> Replayed:
         """Replay every round of a run; `image` is what its sums mean."""
@@ -474,12 +513,17 @@ class SignedProblem:
         return out | ({} if run["theorem"] in STEPPED else {"final sums, sha256": found.sums})
 
 
+def scale_of(problem: Facts) -> int:
+    """Return by how many bits the columns of a problem may have moved apart."""
+    return 2 * max(map(abs, problem.get("scale", {}).get("values", ())), default=0)
+
+
 def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
     """Raise a FormError before any arithmetic if a certificate would take more than MOST_WORK operations to check."""
     many, work, problems = len(certificate["data"]["classes"]), 0, certificate["problems"]
     entries, windows = (
         dict[str, int](),
-        {k: (rows.span + 53 + abs(math.frexp(p["bias"])[1])) // 21 for k, p in problems.items()},
+        {k: (rows.span + 53 + abs(math.frexp(p["bias"])[1]) + scale_of(p)) // 21 for k, p in problems.items()},
     )
     for name, problem in problems.items():
         entries[name] = (rows.nonzeros + rows.n) * (2 * (many - 1) if problem["positive"] is None else 1)
@@ -489,6 +533,9 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
             for w in problem[side].values()
         ]
         work += entries[name] * (windows[name] + 1) * sum(b // 16 + 1 for b in bits)
+        each = entries[name] // rows.n + 1
+        for of in problem.get("combinations", ()):
+            work += 100 * len(of["at"]) * each * (windows[name] + 1 + max(map(int.bit_length, integers(of))) // 64)
     for run in certificate["runs"].values():
         updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
         size, long = max(rows.entry, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1

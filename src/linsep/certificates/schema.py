@@ -33,6 +33,8 @@ SMALLEST, LARGEST = 1e-300, 1e300
 """Limits of C and of Winnow's rate: beyond them, products leave the range of floats."""
 LEAST_DELTA = 1e-9
 """The confidence 1 - delta of a risk is from this to 1 less this."""
+MOST_SCALE = 1000
+"""The largest exponent of two by which a column is scaled."""
 MOST_PASSES = 10**18 - 1
 """Passes that a bound may be stated for."""
 MOST_EMPTY = 1000
@@ -42,10 +44,10 @@ MOST_MIXES = 100_000
 LONG = re.compile(rf"-?0x[0-9a-f]{{1,{LONGEST_INTEGER // 4}}}")
 DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
 """The pattern of a written probability."""
-KINDS = ("pairs", "class", "binary", "best bias")
+KINDS = ("pairs", "class", "binary", "best bias", "scaled")
 """Kinds of problems, those that a verdict is about first."""
 NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
-NAME = re.compile(rf"(?:(pairs), |class (.*), )?(?:bias {NUMBER}|no bias)|best bias, {NUMBER}", re.DOTALL)
+NAME = re.compile(rf"(?:(pairs|scaled), |class (.*), )?(?:bias {NUMBER}|no bias)|best bias, {NUMBER}", re.DOTALL)
 
 
 class FormError(ValueError):
@@ -66,8 +68,8 @@ class ProblemKey:
 
     bias: float
     """The constant feature's value; 0 for none."""
-    kind: Literal["binary", "best bias", "class", "pairs"] = "binary"
-    """Two classes with the bias given, or with the best one; one of several classes against the rest; all pairs."""
+    kind: Literal["binary", "best bias", "scaled", "class", "pairs"] = "binary"
+    """Two classes with the bias given, with the best one, or with scaled columns; one class against the rest; pairs."""
     label: str = ""
     """The class against the rest, for the kind "class"."""
 
@@ -96,10 +98,10 @@ class ProblemKey:
         match = NAME.fullmatch(name)
         if match is None:
             raise FormError(f"{name!r} is not the name of a problem")
-        pairs, label, bias, best = match.groups()
+        scope, label, bias, best = match.groups()
         value = float(best or bias or 0)
-        if best or pairs:
-            return cls(value, "best bias" if best else "pairs")
+        if best or scope:
+            return cls(value, "best bias" if best else "pairs" if scope == "pairs" else "scaled")
         return cls(value) if label is None else cls(value, "class", label)
 
 
@@ -249,7 +251,7 @@ THEOREMS: dict[str, dict[str, Field]] = {
 """The numbers of a run, by the theorem that it is held to."""
 STEPS = {"steps", "exponent"}
 """Keys that a run has only if it lists its rows."""
-WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|(balanced )?Winnow's margin")
+WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|fewest errors|model|(balanced )?Winnow's margin")
 """Names of witnesses."""
 
 
@@ -287,9 +289,11 @@ def check_form(facts: Any) -> None:
     if facts["version"] == VERSION:
         _check_strictly(facts)
     require(bool(problems), "it claims nothing")
-    require(len(problems) <= len(classes) + 2, "it has more problems than its data")
+    require(len(problems) <= len(classes) + 3, "it has more problems than its data")
     for name, problem in problems.items():
         _check_problem(name, problem, data)
+        new = {"combinations", "scale"} & {*problem} if facts["version"] == LISTED else set()
+        require(not new, f"{name!r} has {min(new, default='')}, which certificates of version 1 have not")
     _check_all_problems([ProblemKey.parse(name) for name in problems], classes)
     for name, run in facts["runs"].items():
         require(name not in problems, f"{name!r} is a problem and a run")
@@ -309,7 +313,7 @@ def _check_strictly(facts: dict[str, Any]) -> None:
     require(in_order(classes), "its classes are in no order")
     for name, problem in facts["problems"].items():
         require(isinstance(problem, dict), f"{name!r} is no problem")
-        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda"})
+        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda", "combinations", "scale"})
         for side in ("w", "lambda"):
             witnesses = problem.get(side) if isinstance(problem.get(side), dict) else {}
             for key, vector in witnesses.items():
@@ -372,7 +376,7 @@ def check_classes(classes: int, rows: int) -> None:
 
 def _check_all_problems(keys: list[ProblemKey], classes: list[str]) -> None:
     """Check that no problem is missing: a file without the one that separates would give another verdict."""
-    bias = next((key.bias for key in keys if key.bias and key.kind != "best bias"), 0.0)
+    bias = next((key.bias for key in keys if key.bias and key.kind not in ("best bias", "scaled")), 0.0)
     if len(classes) > 2:
         wanted = {ProblemKey(bias, "class", name) for name in classes}
         optional = {ProblemKey(bias, "pairs")}
@@ -380,6 +384,9 @@ def _check_all_problems(keys: list[ProblemKey], classes: list[str]) -> None:
         wanted = {ProblemKey(bias), ProblemKey(0.0)}
         optional = {key for key in keys if bias and key.kind == "best bias"}
         require(len(optional) <= 1, "it has more than one best bias")
+        scaled = {key for key in keys if key.kind == "scaled"}
+        require(len(scaled) <= 1, "it has more than one scaling of columns")
+        optional |= scaled
     missing, more = (sorted(map(str, of)) for of in (wanted - {*keys}, {*keys} - wanted - optional))
     require(not missing, f"it has no problem {', '.join(map(repr, missing[:3]))}")
     require(not more, f"it has the problem {', '.join(map(repr, more[:3]))}, which is none of these data")
@@ -394,7 +401,8 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     require(len(classes) > 2 if pairs else positive in classes, f"{name!r} is about no class")
     require(len(classes) > 2 or positive == classes[-1], f"{name!r} is about another class than the last")
     keys = [ProblemKey(bias, "pairs") if pairs else ProblemKey(bias, "class", positive)]
-    keys = keys if len(classes) > 2 else [ProblemKey(bias), ProblemKey(bias, "best bias")]
+    two = [ProblemKey(bias, "scaled")] if "scale" in problem else [ProblemKey(bias), ProblemKey(bias, "best bias")]
+    keys = keys if len(classes) > 2 else two
     require(name in map(str, keys), f"{name!r} is a problem that is called {str(keys[0])!r}")
     require(not (problem["games"] and pairs), f"{name!r} is about pairs, and Winnow's margins are not")
     sizes = {"w": (data["features"] + 1) * (len(classes) if pairs else 1), "lambda": _signed_rows(problem, data)}
@@ -407,10 +415,36 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
         full = [size if side == "lambda" else len(vector["values"]) for vector in problem[side].values()]
         few = not pairs or sum(full) <= MOST_NUMBERS
         require(few, f"{name!r} has witnesses {side} of more than {MOST_NUMBERS:,} numbers in all")
+    if "scale" in problem:
+        _check_scale(name, problem["scale"], int(data["features"]))
+    if "combinations" in problem:
+        _check_combinations(name, problem["combinations"], sizes["lambda"], sizes["lambda"] // int(data["rows"]))
     for key in problem["w"]:
         if key.startswith("delta "):
             passes = int(key[6:]) if re.fullmatch("[0-9]{1,18}", key[6:]) else 0
             require(passes >= 1 and key in problem["lambda"], f"{name!r} has half of a {key!r}")
+
+
+def _check_scale(name: str, scale: Any, features: int) -> None:
+    """Check the exponents of two by which columns are scaled."""
+    only(f"{name}: scale", scale, {"at", "values"})
+    _check_vector(f"{name}: scale", scale | {"exponent": 0}, features)
+    near = all(whole(-MOST_SCALE, MOST_SCALE)(value) for value in scale["values"])
+    require(near, f"{name}: scale has an exponent beyond {MOST_SCALE}")
+
+
+def _check_combinations(name: str, combinations: Any, size: int, rivals: int) -> None:
+    """Check combinations of rows: factors above 0, and no row in two of them; pairs of one row count as that row."""
+    require(isinstance(combinations, list), f"{name!r} has combinations that are no list")
+    used: set[int] = set()
+    for k, vector in enumerate(combinations):
+        title = f"{name}: combination {k}"
+        only(title, vector, {"at", "values"})
+        _check_vector(title, {"exponent": 0, "at": None} | vector, size)
+        require(bool(vector["at"]) and min(integers(vector)) > 0, f"{title} has a factor that is not above 0")
+        rows = {i // rivals for i in vector["at"]}
+        require(used.isdisjoint(rows), f"{title} has a row of another combination")
+        used |= rows
 
 
 def _signed_rows(problem: dict[str, Any], data: dict[str, Any]) -> int:
@@ -441,6 +475,7 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     check_fields(f"{name!r} ", run, RUN)
     require(run["problem"] in facts["problems"], f"{name!r} is a run of no problem")
     require(name == ProblemKey.parse(run["problem"]).run, f"{name!r} is the run of another problem")
+    require(ProblemKey.parse(run["problem"]).kind != "scaled", f"{name!r} is a run on scaled columns")
     problem, data, passes = facts["problems"][run["problem"]], facts["data"], run["passes"]
     rounds = whole(1, passes * data["rows"])(run.get("rounds"))
     require(rounds, f"{name!r} has rounds of no such run")

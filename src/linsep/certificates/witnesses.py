@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from linsep.certificates.schema import ProblemKey, integers
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.exact.dependencies import short, witness, written
+from linsep.solvers.exact.dependencies import LONGEST, short, witness, written
+from linsep.solvers.exact.disjoint import disjoint_combinations, fewer_errors
 from linsep.solvers.exact.simplex import decide_exactly
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.delta import DeltaBound, delta_bound
@@ -39,6 +40,8 @@ CLOSER = 0.1
 """Factor of precision of the Delta trick's bound for one pass, which converges fast."""
 SMALL = 1 << 20
 """Entries of the data up to which margins are followed to the end, of use or not."""
+STARTS = 4
+"""Weights from which the search for few errors sets out."""
 FEW = 4096
 """Rows of a mixture that may be solved for in rationals, at most."""
 
@@ -296,6 +299,34 @@ def _find_l1_margin(search: Search, hard: HardMargin, found: Witnesses, name: st
     most = game.upper + LOSS / 2 * abs(game.upper) if game.upper > enough or game.upper <= 0 else enough
     if search.payoff(hard.dual, signed) > most:
         found["lambda"][name] = short(game.dual, lambda mixture: search.payoff(mixture, signed) <= most)
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+def find_fewest_errors(search: Search, found: Witnesses, rivals: int = 1) -> list[dict[str, Any]]:
+    """Add weights of few errors to the witnesses; return disjoint combinations of rows that cancel, one error each.
+
+    `rivals` is the number of signed rows of each row of the data.
+    """
+    n = search.data.n_rows
+    Z = signed_rows(search.data, search.signs, np.arange(n))
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+
+    def errors(w: Array) -> int:
+        return int(np.sum(Z @ w <= 0))
+
+    known, radius = [search.read(vector) for vector in found["w"].values()], radius_of(search.data)
+    if min(map(errors, known)):
+        costs = np.array([1.0, 10.0, 100.0]) / radius**2 if 1e-100 < radius < 1e100 else ()
+        known += [soft_margin(search.data, search.signs, np.zeros(0), C=C, loss="l1").weights for C in costs]
+        for seed, w in enumerate(sorted(known, key=errors)[:STARTS]):
+            known.append(fewer_errors(Z, w, deadline=search.until(0.1), seed=seed))
+    w = min(known, key=errors)
+    few = errors(w)
+    found["w"]["fewest errors"] = short(w, lambda of: errors(of) <= few)
+    combinations = disjoint_combinations(Z, np.arange(n) // rivals, w, deadline=search.deadline) if few else []
+    texts = [[v if v < LONGEST else hex(v) for v in of.values] for of in combinations]
+    return [{"at": of.rows, "values": values} for of, values in zip(combinations, texts, strict=True)]
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")

@@ -145,6 +145,10 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
     norm = "the largest norm of a row, times √2 as it counts for two classes" if joint else "the largest norm of a row"
     known = {"R": norm, "X": "the largest |entry|"}
     lines += [Line(letter, rounded(cert, name, f"{letter} at most"), about) for letter, about in known.items()]
+    if (scale := cert.facts["problems"][name].get("scale")) is not None:
+        powers = [*scale["values"], *([0] if "at" in scale else [])]
+        about = f"factors of the columns; the constant feature is {ProblemKey.parse(name).bias:g}"
+        lines.append(Line("scaling", f"2^{min(powers)} to 2^{max(powers)}", about))
     kinds = [kind for kind in SEPARATORS if f"{name}: {kind}'s margin at most" in cert.claims]
     lines += [_margin(cert, name, kind) for kind in kinds]
     for kind in kinds:
@@ -152,6 +156,13 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
         formula = "(R/gamma)²" if kind == "perceptron" else "ln N / L*, at the best rate"
         lines.append(Line(f"{kind}'s mistakes", bound or NO_BOUND, f"{formula}; in any order" if bound else ""))
         lines += _passes(cert, name) if kind == "perceptron" else []
+    if f"{name}: fewest errors at least" in cert.claims:
+        least, most = (rounded(cert, name, f"fewest errors at {end}") for end in ("least", "most"))
+        of = counted(len(cert.facts["problems"][name]["combinations"]), "disjoint set")
+        span = least if least == most else f"{least} to {most}"
+        lines.append(Line("fewest errors", span, f"rows with y w·x <= 0 for the best w; {of} of rows that cancel"))
+        model = cert.claims.get(f"{name}: errors of the model")
+        lines += [] if model is None else [Line("  of the model", f"{model:,}", "for its own weights")]
     size = rounded(cert, name, "sample size")
     if size:
         epsilon, delta = (float(cert.facts["problems"][name][of]) for of in ("epsilon", "delta"))

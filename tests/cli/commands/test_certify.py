@@ -544,3 +544,23 @@ def test_pages_of_mixed_runs(here, args, words):
     assert check.exit_code == 0, check.output
     if "romma" not in args:
         assert "no other round was an update True" in " ".join(check.stdout.split())
+
+
+def test_the_fewest_errors_are_shown_if_asked(here):
+    args = ["mixed.csv", "--label", "kind"]
+    result = run(*args, "--least-error", "-l", "perceptron", "--report", "page.html")
+    assert result.exit_code == 0, result.output
+    rows = {line[:26].strip(): line[26:].split() for line in result.stdout.splitlines()}
+    assert rows["fewest errors"] == ["1", "1"]
+    assert rows["of the model"] == ["1", "–"]
+    again, _ = written_commands((here / "page.html").read_text())
+    assert "--least-error" in again
+    assert "fewest errors" not in run(*args).stdout
+
+
+def test_a_scaling_has_a_problem_of_its_own(here):
+    result = run("apart.csv", "--label", "kind", "--scaling", "--report", "page.html", "-o", "apart.cert")
+    assert result.exit_code == 0, result.output
+    assert "2^" in next(line for line in result.stdout.splitlines() if line.startswith("scaling"))
+    assert "--scaling" in written_commands((here / "page.html").read_text())[0]
+    assert CliRunner().invoke(app, ["verify", "apart.cert", "apart.csv", "--label", "kind"]).exit_code == 0

@@ -61,6 +61,12 @@ def run(
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure statements about new rows are to be.")
     ] = 0.95,
+    least_error: Annotated[
+        bool, typer.Option("--least-error", help="Bound the fewest errors of any hyperplane. Can take long.")
+    ] = False,
+    scaling: Annotated[
+        bool, typer.Option("--scaling", help="Scale columns by powers of two for a small bound of one pass.")
+    ] = False,
     report: Report = None,
     json: Json = False,
     brief: Brief = False,
@@ -91,6 +97,7 @@ def run(
         if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time_limit}
+        plan |= {"least_error": least_error, "scaling": scaling}
         plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
         with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
             cert = _certify(rows, learner, {"watch": watch, **plan}, passes or PASSES, BIAS if bias is None else bias)
@@ -178,6 +185,8 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
     trains = ["--learner", training.learner] if training.learners else []
     trains += parameter_words(training.parameters, [training.learner])
     own = {param.name: param.default for param in ctx.command.params}
+    for name in ("least_error", "scaling"):
+        trains += [f"--{name.replace('_', '-')}"] if ctx.params[name] else []
     for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
         trains += as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
     return [

@@ -146,6 +146,8 @@ NOTES = 24
 MIXED = "a theorem bounds the weighted sum: mistakes of a shard times its weight mu in the mix, over all epochs"
 OF_CLASSES = (
     "verdict",
+    "fewest errors",
+    "  of the model",
     "perceptron's mistakes",
     "  in",
     "balanced Winnow's mistakes",

@@ -303,7 +303,8 @@ class Learner(ClassifierMixin, LinearModel):
 
     def certificate(
         self, X: Any, y: Any, *, epsilon: float = 0.05, delta: float = 0.05, time_limit: float | None = None,
-        watch: BracketCallback | None = None, n_jobs: int | None = None,
+        watch: BracketCallback | None = None, n_jobs: int | None = None, least_error: bool = False,
+        scaling: bool = False,
     ) -> Certificate:  # fmt: skip
         """Return the certificate of the data, and of the run that made this learner: its mistakes against its theorem.
 
@@ -323,6 +324,10 @@ class Learner(ClassifierMixin, LinearModel):
             Probability that statements about new rows are wrong.
         time_limit, watch, n_jobs
             As for :func:`linsep.certify`.
+        least_error : bool, default=False
+            As for :func:`linsep.certify`; the errors of this learner's weights on the rows are stated, too.
+        scaling : bool, default=False
+            As for :func:`linsep.certify`.
 
         Returns
         -------
@@ -339,7 +344,7 @@ class Learner(ClassifierMixin, LinearModel):
         >>> bool(verify(cert, X, y))
         True
         """
-        return certificate_of(self, X, y, epsilon, delta, time_limit, watch, n_jobs)
+        return certificate_of(self, X, y, epsilon, delta, time_limit, watch, n_jobs, least_error, scaling)
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
         """Return the theorem that a certificate of the run relies on, and remarks on what the theorem leaves open."""

@@ -32,6 +32,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.links import P_NORM, SINH, Additive, Imaged, Scaled
 from linsep.engine.runtime import threads
 from linsep.rules import AggressiveRomma, PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron, Romma
+from linsep.solvers.exact.dependencies import exact
 from linsep.solvers.products import times_transposed
 from linsep.theory.exchangeability import TESTED, LabelOrder
 from linsep.training.retraining import trains_to_the_same_log
@@ -68,7 +69,7 @@ ANOTHER_LOG = (
 
 def certificate_of(
     learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
-    n_jobs: int | None,
+    n_jobs: int | None, least_error: bool = False, scaling: bool = False,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
@@ -86,8 +87,10 @@ def certificate_of(
     remarks += missing
     passes = max((run.passes for run in runs.values()), default=1)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs))
+    plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
     problems, more = find_problems(rows, plan)
+    if least_error:
+        remarks += _add_model(learner, rows, problems)
     remarks += more if len(rows.classes) > 2 else []
     confidence = {"confidence": 1 - delta} if _one_pass(learner, rows) else {}
     if confidence and any(run.order != "rows" for run in runs.values()):
@@ -118,6 +121,22 @@ def certificate_of(
         return cert
     kept = {name: run for name, run in replayed.items() if name not in dict(broken)}
     return build_certificate(rows, problems, kept, remarks + more)
+
+
+def _add_model(learner: Any, rows: LabelledRows, problems: Problems) -> list[str]:
+    """Add the weights that predict to the witnesses of each problem that they are about; return remarks."""
+    if len(rows.classes) != len(learner.classes_):
+        return ["the errors of the model are not stated: it knows classes that no row has"]
+    if reason := learner._no_weights:
+        return [f"the errors of the model are not stated: {reason}"]
+    W, last = learner.coef_, learner._of_classes(learner._weights()[-1:].T, axis=0, flat=False)
+    W = np.column_stack([W.toarray() if hasattr(W, "toarray") else W, last])
+    many = len(rows.classes) > 2
+    for key, problem in problems.items():
+        if key.bias == rows.data.bias and key.kind != "best bias":
+            w = W if key.kind == "pairs" or not many else W[rows.classes.index(key.label)]
+            problem["w"]["model"] = exact(w.ravel())
+    return []
 
 
 def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
