@@ -32,7 +32,7 @@ from linsep.engine.flatten import Dialect, flatten
 from linsep.engine.kernel_cache import KernelCache
 from linsep.engine.runtime import uninterrupted
 
-START, LOAD, COMPILE = 1_000_000, 50_000, 3_000_000
+START, LOAD, COMPILE = 1_000_000, 50_000, 20_000_000
 CHOICES = ("auto", "always", "never")
 _choice = os.environ.get("LINSEP_COMPILE", "auto")
 if _choice not in CHOICES:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
@@ -365,6 +364,8 @@ class PassiveAggressiveRegressor(Regressor):
     def _set_aside(self, rows: int) -> Array:
         if not self.early_stopping:
             return np.empty(0, np.intp)
+        from sklearn.model_selection import ShuffleSplit  # takes long to import
+
         cut = ShuffleSplit(n_splits=1, test_size=self.validation_fraction, random_state=self.seed_)
         return np.sort(next(cut.split(np.zeros((rows, 1))))[1])
 

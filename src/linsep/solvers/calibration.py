@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, isotonic_regression
+from scipy import optimize
 from scipy.special import expit, logit, softmax
 
 from linsep.engine.arrays import Array
@@ -167,7 +167,7 @@ def fit_isotonic(scores: Any, positive: Any, weights: Array = NO_WEIGHTS) -> Iso
     w = w / w.max()
     points, place = np.unique(s, return_inverse=True)
     mass = np.bincount(place, w)
-    found = isotonic_regression(np.bincount(place, w * member) / mass, weights=mass)
+    found = optimize.isotonic_regression(np.bincount(place, w * member) / mass, weights=mass)
     ends = np.unique(np.concatenate([found.blocks[:-1], found.blocks[1:] - 1]))
     return Isotonic(points[ends], np.clip(found.x[ends], 0.0, 1.0))
 
@@ -233,7 +233,7 @@ def fit_temperature(scores: Any, codes: Any, weights: Array = NO_WEIGHTS) -> Tem
     elif derivative(STEEPEST) <= 0.0:
         found = STEEPEST
     else:
-        found = float(brentq(derivative, 0.0, STEEPEST, xtol=1e-14, rtol=1e-14, maxiter=500))
+        found = float(optimize.brentq(derivative, 0.0, STEEPEST, xtol=1e-14, rtol=1e-14, maxiter=500))
     with np.errstate(over="ignore"):
         slope = float(np.ldexp(found / radius, -exponent - 1))
     return Temperature(slope if np.isfinite(slope) else float(np.finfo(np.float64).max))

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from linsep.data.blocks import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
-from linsep.data.compiled.csv import LETTERS, SKIP, RowMarks, fill_numbers, mark_rows
+from linsep.data.compiled.csv import LETTERS, RETURN, SKIP, RowMarks, fill_numbers, mark_rows
 from linsep.data.compiled.numbers import fives
 from linsep.data.compiled.text import not_utf8
 from linsep.data.errors import DataError, RowError
@@ -73,6 +73,11 @@ class Text:
     def lines(self) -> int:
         """Return the number of lines, including the header."""
         return self.above + self.body
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether any line is not blank: cheaper than to find all rows."""
+        return not (_is_blank(self.text[:HEAD]) and _is_blank(self.text))
 
     @cached_property
     def rows(self) -> RowMarks:
@@ -293,6 +298,10 @@ def _words(letters: Array, marks: Array) -> Array | None:
     except pa.ArrowInvalid:
         return None
     return None if (words.codes < 0).any() else words_of_rows(words)
+
+
+def _is_blank(text: Array) -> bool:
+    return bool(((text == NEWLINE) | (text == RETURN)).all())
 
 
 def _begin_of(row: bytes, field: int, delimiter: str) -> int:

@@ -429,7 +429,7 @@ class Table(Format):
             if text.first:
                 unchecked.append((text.file, text.names))
                 chosen = False
-            if not chosen and len(text.rows.begins):
+            if not chosen and text.has_rows:
                 plan, chosen = self._plan(text.file, text.names, text), True
             while unchecked and self.found is not None:  # files without rows have names, too
                 self._plan(*unchecked.pop(0), None)

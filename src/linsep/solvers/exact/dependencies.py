@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.solvers.exact.linear_systems import (
@@ -218,7 +218,9 @@ def _by_program(form: DyadicMatrix, seen: Echelon, limits: Limits) -> Array | No
     seconds = min(limits.deadline - time.monotonic(), 1e9)
     if seconds <= 0:
         raise TooMuchError
-    result = linprog(np.zeros(form.shape[0]), A_eq=A, b_eq=b, method="highs-ds", options={"time_limit": seconds})
+    result = optimize.linprog(
+        np.zeros(form.shape[0]), A_eq=A, b_eq=b, method="highs-ds", options={"time_limit": seconds}
+    )
     return None if result.x is None else _log2(np.maximum(result.x, 0.0))
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -135,7 +135,7 @@ def best_scale(margins: Array, length: float, root: float) -> tuple[float, float
 
 def _least(function: Callable[[float], float], end: float) -> float:
     """Return where a function that falls and then rises is least between 0 and `end`."""
-    found: Any = minimize_scalar(function, bounds=(0.0, end), method="bounded", options={"xatol": SURE})
+    found: Any = optimize.minimize_scalar(function, bounds=(0.0, end), method="bounded", options={"xatol": SURE})
     return float(found.x)
 
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -334,7 +334,7 @@ def corners(Z: Any, mirrored: Array, deadline: float) -> tuple[Array, Array] | N
         if left <= 0.0:
             return None
         limit = {"time_limit": left} if left < math.inf else {}
-        u, dual, result = matrix_game(Z, mirrored, partial(linprog, method=method, options=options | limit))
+        u, dual, result = matrix_game(Z, mirrored, partial(optimize.linprog, method=method, options=options | limit))
         if result.x is not None:
             return u, dual
     return None

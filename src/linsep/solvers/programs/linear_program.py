@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -144,7 +144,7 @@ def attempt(Z: Any, form: ProgramForm, budget: Budget) -> Bracket:
 def highs(c: Array, budget: Budget, **program: Any) -> Any:
     """Minimise c·x; `x` is None where the budget, or the arithmetic, did not last."""
     options: Any = {"maxiter": budget.max_iter, "time_limit": budget.time_limit}
-    return linprog(c, method="highs", options=options, **program)
+    return optimize.linprog(c, method="highs", options=options, **program)
 
 
 def mixture(coefficients: Array) -> Array:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -169,8 +169,9 @@ def _cheapest_cover(witnesses: list[Array], costs: Array, seconds: float) -> tup
     lengths = [len(witness) for witness in witnesses]
     places = np.concatenate(witnesses), np.concatenate([[0], np.cumsum(lengths)])
     A = sp.csr_array((np.ones(sum(lengths)), *places), shape=(len(witnesses), n))
-    result = milp(
-        costs / unit, integrality=np.ones(n, np.int64), bounds=Bounds(0, 1), constraints=LinearConstraint(A, lb=1),
+    result = optimize.milp(
+        costs / unit, integrality=np.ones(n, np.int64), bounds=optimize.Bounds(0, 1),
+        constraints=optimize.LinearConstraint(A, lb=1),
         options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 0.0},
     )  # fmt: skip
     bound = max(float(result.mip_dual_bound or 0.0) - TOLERANCE, 0.0)
