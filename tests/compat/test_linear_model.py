@@ -162,7 +162,8 @@ def test_weights_under_an_l1_penalty_are_those_by_hand(penalty, ratio):
 def test_l1_penalties_have_the_same_bits_dense_sparse_and_compiled(parameters, average):
     X, y = problem(classes=3)
     # The constant feature is 1 on dense rows and 0.1 on sparse rows: without it the steps are the same.
-    model = compat.SGDClassifier(**parameters, random_state=0, max_iter=4, fit_intercept=False, average=average)
+    how = {"random_state": 0, "max_iter": 4, "tol": None, "fit_intercept": False, "average": average}
+    model = compat.SGDClassifier(**parameters, **how)
     with compiling("never"):
         dense, sparse = (model.fit(kind(X), y).coef_ for kind in (np.array, sp.csr_array))
     assert np.array_equal(dense, sparse)
