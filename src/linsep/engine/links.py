@@ -4,7 +4,8 @@
 |-------------|---------------------|--------------------------------------------|--------------------------------|
 | additive    | `Additive`          | w = s                                      | perceptron, passive-aggressive |
 | scaled      | `Scaled`            | w = scale * s, with ||w||² kept up to date | rules that shrink; ROMMA       |
-| free bias   | `FreeBias`          | scaled, but for the bias                  | those of `linsep.compat`       |
+| free bias   | `FreeBias`          | scaled, but for the bias                   | those of `linsep.compat`       |
+| clipped     | `Clipped`           | free bias, and clipped towards 0           | the same with an L1 penalty    |
 | exponential | `Imaged`, form 0    | w = softmax(number * s)                    | Winnow                         |
 | sinh        | `Imaged`, form 1    | w ~ sinh(number * s)                       | balanced Winnow, in p weights  |
 | p-norm      | `Imaged`, form 2    | w ~ sign(s) |s|^number, number = p - 1     | p-norm perceptron              |
@@ -67,6 +68,26 @@ class FreeBias(Scaled):
     __slots__ = ()
 
 
+class Clipped(NamedTuple):
+    """The weights of `FreeBias`, which every round also pulls towards 0, and not beyond: an L1 penalty.
+
+    A weight is pulled when a row has its feature, by all that it has missed. `pull` is the sum of all rounds' pulls,
+    `pulled` how far each weight was moved by them, and `norm1` the sum of |s| without the bias. Source: Tsuruoka, Tsujii
+    and Ananiadou (2009), stochastic gradient descent with a cumulative penalty.
+    """
+
+    s: Array
+    scale: Array
+    norm2: Array
+    age: Array
+    floor: float
+    normed: bool
+    dual: bool
+    pull: Array
+    pulled: Array
+    norm1: Array
+
+
 EXPONENTIAL, SINH, P_NORM = range(3)
 
 
@@ -102,6 +123,8 @@ fold = multimethod(0)
 measure = multimethod(0)
 """measure(w, lo, keep, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies
 times in the binary classifier (+x to one class and -x to another are two). `score` is that before w shrank."""
+norm1 = multimethod(0)
+"""norm1(w, c): the sum of the |weights| of column c, where the link keeps it; else 0."""
 recenter = multimethod(0)
 """recenter(w, lo, hi): move the origin to the highest sum, once rescored rows have cost as much as that does."""
 
@@ -115,6 +138,7 @@ def trusted(score: float) -> bool:
 @scoring_table.when(Additive)
 @scoring_table.when(Scaled)
 @scoring_table.when(FreeBias)
+@scoring_table.when(Clipped)
 def _(w: Additive | Scaled) -> Array:
     return w.s
 
@@ -126,20 +150,36 @@ def _(w: Additive | Scaled, j: int, c: int, d: float) -> None:
     w.s[j, c] += d
 
 
+@touch.when(Clipped)
+def _(w: Clipped, j: int, c: int, d: float) -> None:
+    s = w.s[j, c]
+    w.s[j, c] = s + d
+    if not is_bias(w, j):
+        w.norm1[c] += abs(s + d) - abs(s)
+
+
+@norm1.when(Clipped)
+def _(w: Clipped, c: int) -> float:
+    return w.scale[c] * w.norm1[c]
+
+
 @factor.when(Scaled)
 @factor.when(FreeBias)
+@factor.when(Clipped)
 def _(w: Scaled, c: int) -> float:
     return w.scale[c]
 
 
 @norm2.when(Scaled)
 @norm2.when(FreeBias)
+@norm2.when(Clipped)
 def _(w: Scaled, lo: int) -> float:
     return w.norm2[lo]
 
 
 @scale_by.when(Scaled)
 @scale_by.when(FreeBias)
+@scale_by.when(Clipped)
 def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
     for c in range(lo, hi):
         w.scale[c] *= keep
@@ -148,6 +188,7 @@ def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
 
 @needs_fold.when(Scaled)
 @needs_fold.when(FreeBias)
+@needs_fold.when(Clipped)
 def _(w: Scaled, lo: int) -> bool:
     return not w.floor < abs(w.scale[lo]) < SCALE_LIMIT or (w.age[lo] >= REMEASURE and not w.dual)
 
@@ -167,7 +208,8 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
 
 
 @measure.when(FreeBias)
-def _(w: FreeBias, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
+@measure.when(Clipped)
+def _(w: FreeBias | Clipped, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
     bias = X.bias * w.s[w.s.shape[0] - 1, lo] * w.scale[lo]
     w.norm2[lo] += amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias) * copies)
 
@@ -180,6 +222,21 @@ def _(w: FreeBias, lo: int, hi: int, factor: float) -> None:
     for j in range(last):
         for c in range(lo, hi):
             w.s[j, c] *= factor
+            w.norm2[c] += w.s[j, c] * w.s[j, c]
+    for c in range(lo, hi):
+        w.s[last, c] *= w.scale[c]
+        w.scale[c] = 1.0
+
+
+@fold.when(Clipped)
+def _(w: Clipped, lo: int, hi: int, factor: float) -> None:
+    last = w.s.shape[0] - 1
+    for c in range(lo, hi):
+        w.norm1[c] = w.norm2[c] = 0.0
+    for j in range(last):
+        for c in range(lo, hi):
+            w.s[j, c] *= factor
+            w.norm1[c] += abs(w.s[j, c])
             w.norm2[c] += w.s[j, c] * w.s[j, c]
     for c in range(lo, hi):
         w.s[last, c] *= w.scale[c]
@@ -298,5 +355,7 @@ for _kind in (Additive, Imaged):
     needs_fold.when(_kind)(_no)
     for _verb in (scale_by, fold, measure):
         _verb.when(_kind)(_nothing)
-for _kind in (Additive, Scaled, FreeBias):
+for _kind in (Additive, Scaled, FreeBias, Clipped):
     recenter.when(_kind)(_nothing)
+for _kind in (Additive, Scaled, FreeBias, Imaged):
+    norm1.when(_kind)(_zero)

@@ -45,13 +45,13 @@ from linsep.engine.data_kinds import (
 )
 from linsep.engine.digest import digest_of
 from linsep.engine.dots import all_trusted, best_rival, gather_all, to_score, to_scores
-from linsep.engine.links import Imaged, factor, measure, norm2, recenter, scoring_table, trusted
+from linsep.engine.links import Clipped, Imaged, factor, measure, norm2, recenter, scoring_table, trusted
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import Bound, flat, line, opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, see, tick
 from linsep.engine.step import reads_norm, step, takes_targets
 from linsep.engine.tiers import Tiered
-from linsep.engine.updates import fits, record, shrink, spread, spread_all, spread_all_apart, spread_apart
+from linsep.engine.updates import clip, fits, record, shrink, spread, spread_all, spread_all_apart, spread_apart
 
 DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW, TOO_LARGE = range(6)
 AHEAD = 8
@@ -170,7 +170,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom, real = room_kind(Data), takes_targets(Rule)
+    RowRoom, real, clips = room_kind(Data), takes_targets(Rule), Link is Clipped
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
@@ -212,16 +212,20 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                 return p, status
             tally.rounds[0] = t
             tick(readout, w, weight)
-            see(readout, rule, score, y, norm2(w, 0), 0)
+            see(readout, rule, w, score, y, 0)
             # Mistakes are counted on both sides of this branch, so that a row has one branch to mispredict, not two.
             if amount == 0.0 and keep == 1.0:
                 count(tally, 0, y * score <= 0, amount)
+                if clips:
+                    clip(w, readout, S, entries(X, x, S), rule.pull(float(t)))
                 continue
             count(tally, 0, y * score <= 0, amount)
             shrink(w, readout, 0, 1, keep)
             if amount != 0.0:
                 measure(w, 0, keep, amount, score, X, x, 1.0)
                 (spread_apart if imaged else spread)(w, readout, S, entries(X, x, S), amount / factor(w, 0))
+            if clips:
+                clip(w, readout, S, entries(X, x, S), rule.pull(float(t)))
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
@@ -239,7 +243,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     at position p of the order to line p - begin of `seen`, which has all columns. Else `seen` is empty.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom = room_kind(Data)
+    RowRoom, clips = room_kind(Data), Link is Clipped
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, far, base, known, seen, begin = (
@@ -302,7 +306,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                     seen[p - begin, base + c] = scores[c]
             n = 0
             for c in range(K):
-                see(readout, rule, scores[c], 1.0 if c == true else -1.0, norm2(w, c), c)
+                see(readout, rule, w, scores[c], 1.0 if c == true else -1.0, c)
                 keep, amount = keeps[c], amounts[c]
                 count(tally, c, scores[c] <= 0 if c == true else scores[c] >= 0, amount)
                 shrink(w, readout, c, c + 1, keep)
@@ -314,6 +318,8 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                     record(log, first + i, t, base + c, 0, scores[c], keep, amount)
             if n > 0:
                 (spread_all_apart if imaged else spread_all)(w, readout, S, x, columns, amounts, n)
+            if clips:
+                clip(w, readout, S, x, rule.pull(float(t)))
         return stop, DONE
 
     return _learner(kernel, "learn_classes", Rule, Link, Readout, Data)

@@ -12,7 +12,7 @@ that many rounds. `Log` and `Tally` record the run: its updates in order, and it
 from typing import Any, NamedTuple
 
 from linsep.engine.arrays import Array
-from linsep.engine.links import factor
+from linsep.engine.links import factor, norm1, norm2
 from linsep.engine.multimethods import multimethod
 
 
@@ -78,7 +78,7 @@ class Log(NamedTuple):
 tick = multimethod(0)
 """tick(readout, w, weight): a round begins; the weights as they are count `weight` times."""
 see = multimethod(0)
-"""see(readout, rule, score, y, ww, c): the rule is shown a row's score and y; add its loss if losses are summed."""
+"""see(readout, rule, w, score, y, c): the rule is shown a row's score and y; add its loss if losses are summed."""
 note = multimethod(0)
 """note(readout, j, c, d): s[j, c] has moved by d."""
 has_room = multimethod(0)
@@ -109,14 +109,14 @@ def _(readout: AverageWithLosses, w: Any, weight: float) -> None:
 
 @see.when(Last)
 @see.when(Average)
-def _(readout: Any, rule: Any, score: float, y: float, ww: float, c: int) -> None:
+def _(readout: Any, rule: Any, w: Any, score: float, y: float, c: int) -> None:
     pass
 
 
 @see.when(LastWithLosses)
 @see.when(AverageWithLosses)
-def _(readout: Any, rule: Any, score: float, y: float, ww: float, c: int) -> None:
-    readout.losses[c] += rule.loss(score, y, ww)
+def _(readout: Any, rule: Any, w: Any, score: float, y: float, c: int) -> None:
+    readout.losses[c] += rule.loss(score, y, norm2(w, c), norm1(w, c))
 
 
 @note.when(Last)

@@ -5,8 +5,9 @@ A rule is a NamedTuple of numbers with one pure method, in one of two forms::
     step(self, score, y, xx) -> amount                      s = s + amount * x
     step(self, score, y, xx, ww, t) -> (keep, amount)       s = keep * s + amount * x
 
-A rule may also have `loss(self, score, y, ww)`, which some readouts sum over the rounds: the row's loss, and the
-penalty of the weights before the step.
+A rule may also have `loss(self, score, y, ww, w1)`, which some readouts sum over the rounds: the row's loss, and the
+penalty of the weights before the step, whose ||w||_1 is `w1`. A rule with an L1 penalty has `pull(self, t)`: how far
+round t pulls each weight towards 0.
 
 `score` is w.x before the update, `y` is -1.0 or +1.0, `xx` is ||x||^2 (the bias feature included), `ww` is
 ||w||^2 and `t` is the number of the round, counted from 1 over all epochs. :func:`promises` states more of a rule.

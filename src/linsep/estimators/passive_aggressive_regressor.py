@@ -172,7 +172,7 @@ class PassiveAggressiveRegressor(Regressor):
         columns = self._resumed() if resumes else self._begun(data.n_features)
         held = self._set_aside(data.n_rows)
 
-        def orders() -> Iterator[Array]:
+        def orders(columns: Columns) -> Iterator[Array]:
             for epoch in count(columns.state.epochs):
                 order = order_of(self, epoch, data.n_rows)
                 if len(held):
