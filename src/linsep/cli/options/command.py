@@ -107,7 +107,7 @@ def _of_trials(
         list[str] | None,
         typer.Option(
             "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
-            help="One to compare, again for each: LEARNERS; all if none is named.",
+            help="One to try, again for each: LEARNERS; all if none is named.",
         ),
     ] = None,
     map: Maps = None,
