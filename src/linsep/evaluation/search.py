@@ -10,6 +10,7 @@ SPACE: dict[str, Any] = {
     "eta0": loguniform(1e-3, 1.0),
     "prior_variance": loguniform(1e-3, 1e3),
     "p": [None, 2.0, 3.0, 6.0, 12.0],
+    "horizon": loguniform(1e2, 1e5),
     "max_iter": [1, 3, 10, 30],
     "multi_class": ["auto", "ovr"],
     "readout": ["last", "average"],
