@@ -23,7 +23,7 @@ build = partial(table.build, intercept_scaling=1.0)
 """Learners whose bias features agree, whatever the first rows of their shards."""
 
 BY_SIGN = ["perceptron", "averaged-perceptron", "winnow", "balanced-winnow", "p-norm-perceptron"]
-MERGED = [name for name in ONLINE if name != "voted-perceptron"]
+MERGED = [name for name, entry in ONLINE.items() if not entry.no_mixing]
 every_merged = pytest.mark.parametrize("name", MERGED)
 both_ways = pytest.mark.parametrize("how", ["average", "sum"])
 machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "joint"), (3, "ovr"), (3, "joint")])

@@ -25,6 +25,10 @@ class Entry(NamedTuple):
     row_by_row: dict[str, Any] = {}  # noqa: RUF012  (never written to)
     """The parameters with which `fit` of an online learner trains row by row, where that is not the default."""
 
+    sizes_matter: bool = True
+    """If False, standardised columns are no help: no prediction depends on the sizes of columns, or entries are counts
+    or numbers within a range."""
+
     @property
     def home(self) -> str:
         """The full name of the module."""
@@ -71,19 +75,24 @@ class Entry(NamedTuple):
 LEARNERS = {
     "perceptron": Entry("perceptron", "Perceptron", "(R / gamma)²"),
     "averaged-perceptron": Entry("perceptron", "AveragedPerceptron", "(R / gamma)²"),
+    "moving-average-perceptron": Entry("perceptron", "MovingAveragePerceptron", "(R / gamma)²"),
     "voted-perceptron": Entry("voted_perceptron", "VotedPerceptron", "(R / gamma)²"),
     "kernel-perceptron": Entry(
         "kernel_perceptron", "KernelPerceptron", "(R / gamma)², in the feature space", small=True
     ),
-    "winnow": Entry("winnow", "Winnow", "ln p / L"),
-    "balanced-winnow": Entry("winnow", "BalancedWinnow", "ln(2p + 2) / L"),
+    "winnow": Entry("winnow", "Winnow", "ln p / L", sizes_matter=False),
+    "balanced-winnow": Entry("winnow", "BalancedWinnow", "ln(2p + 2) / L", sizes_matter=False),
     "p-norm-perceptron": Entry("p_norm", "PNormPerceptron", "(p - 1) ||u||_q² X_p² / margin²"),
     "passive-aggressive": Entry("passive_aggressive", "PassiveAggressive", "max(R², 1/C) (||u||² + 2 C sum of hinge)"),
     "romma": Entry("romma", "ROMMA", "R² ||u||²"),
     "logistic-regression": Entry("logistic", "LogisticRegression", "none", row_by_row={"solver": "sgd"}),
     "pegasos": Entry("pegasos", "Pegasos", "none"),
-    "linear-program": Entry("linear_program", "LinearProgram", "the dual: margin_ <= t* <= margin_bound_", small=True),
+    "linear-program": Entry(
+        "linear_program", "LinearProgram", "the dual: margin_ <= t* <= margin_bound_", small=True, sizes_matter=False
+    ),
     "max-margin": Entry("max_margin", "MaxMargin", "gap_, between margin and dual"),
-    "naive-bayes": Entry("naive_bayes", "NaiveBayes", "exact, in one pass"),
-    "least-squares": Entry("least_squares", "LeastSquares", "optimality_, the residual of the normal equations"),
+    "naive-bayes": Entry("naive_bayes", "NaiveBayes", "exact, in one pass", sizes_matter=False),
+    "least-squares": Entry(
+        "least_squares", "LeastSquares", "optimality_, the residual of the normal equations", sizes_matter=False
+    ),
 }

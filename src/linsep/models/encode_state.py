@@ -8,7 +8,7 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import P_NORM, SCALE_LIMIT, TINY, Additive, Imaged, Scaled
-from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
+from linsep.engine.readouts import AVERAGES, MISTAKES, Average, Last, Log, RecentAverage, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
@@ -36,7 +36,7 @@ KERNELS: dict[str, Any] = {
 FLOATS = (np.float32, np.float64)
 INDICES = (np.int32, np.int64)
 LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
-READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
+READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average, RecentAverage)}
 NUMBERS = ("pair", "bias", "first_features", "epochs", "rows", "behind", "background")
 """Fields of a state that are one number."""
 OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_bytes"}
@@ -295,7 +295,7 @@ def decode_state(
 def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None:
     """Refuse weights that are not of the kind that a rule moves."""
     kind, scaled = type(rule), isinstance(link, Scaled)
-    if isinstance(link, Imaged) and isinstance(readout, Average):
+    if isinstance(link, Imaged) and isinstance(readout, AVERAGES):
         raise Foreign("weights of its kind have no average")
     if scaled != shrinks(kind) or (isinstance(link, Imaged) and not reads_sign_only(kind)):
         raise Foreign("its weights are not of the kind that its rule moves")

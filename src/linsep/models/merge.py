@@ -81,8 +81,8 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
         return copy.deepcopy(models[0])
     if models[0]._traits.never_mixes:
         raise ValueError(
-            f"{type(models[0]).__name__} is not merged: it predicts with the hypotheses of one run; add up what "
-            "the models' decision_function returns, or train AveragedPerceptron, which can be merged"
+            f"{type(models[0]).__name__} is not merged, as {models[0]._traits.never_mixes}; add up what the models' "
+            "decision_function returns, or train AveragedPerceptron, which can be merged"
         )
     rule = type(states[0].rule)
     if how == "sum" and not reads_sign_only(rule):

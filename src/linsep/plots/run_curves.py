@@ -507,6 +507,56 @@ def progress(rows: Any, errors: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def windows(rows: Any, errors: Any, *, rises: Sequence[int] = (), ax: Axes | None = None) -> Axes:
+    """Draw the error of a stream in each window of rows, beside that of all rows so far.
+
+    The error of all rows never forgets: after a change in the data it takes as many rows to show it as came before.
+
+    Parameters
+    ----------
+    rows : array
+        Rows learned at the end of each window, rising.
+    errors : array
+        How many of all these rows had been predicted wrongly before they were learned.
+    rises : sequence of int
+        Numbers of rows at which vertical lines are drawn: where the error rises.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure.
+
+    Examples
+    --------
+    >>> windows([100, 200, 300], [30, 40, 80], rises=[200]).get_title(loc="left")
+    'Error in windows: 40.0 % in the last, 26.7 % of all 300 rows'
+    """
+    counts, wrong = finite("rows", rows), finite("errors", errors)
+    same_length(rows=counts, errors=wrong)
+    sizes, parts = np.diff(counts, prepend=0.0), np.diff(wrong, prepend=0.0)
+    refuse_where(sizes <= 0, "rows", counts, "numbers of rows are above 0 and rise")
+    refuse_where(
+        (parts < 0) | (parts > sizes), "errors", wrong, "a window has 0 errors at least, and one a row at most"
+    )
+    shares = parts / sizes
+    ax = style.axes(ax, (7.2, 3.8))
+    top = min(1.05, 1.15 * shares.max()) or 0.01
+    for row in rises:
+        ax.axvline(row, color=style.ink(), linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+    [window] = ax.plot(
+        np.append(0.0, counts), np.append(shares[:1], shares), color=style.WRONG, linewidth=1.4, drawstyle="steps-pre",
+        zorder=3,
+    )  # fmt: skip
+    [so_far] = ax.plot(counts, wrong / counts, color=style.colour_of(0), linewidth=1.4, zorder=2)
+    ax.set_xlim(0, counts[-1])
+    ax.set_ylim(0, top)
+    ticks.numbers(ax.xaxis, integer=True)
+    ticks.percents(ax.yaxis, 5)
+    ticks.grid(ax)
+    key(ax, [window, so_far], ["in each window", "of all rows so far"])
+    last, total = style.percent(shares[-1]), style.percent(wrong[-1] / counts[-1])
+    style.head(ax, f"Error in windows: {last} in the last, {total} of all {int(counts[-1]):,} rows")
+    style.name_axes(ax, "rows learned", "wrong predictions")
+    return ax
+
+
 def ascent(history: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the log-likelihood at the start and after each step.
 

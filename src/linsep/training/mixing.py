@@ -65,7 +65,7 @@ def compute_image(state: TrainingState) -> None:
         state.link = with_own_image(link, state.pair, state.bias != 0.0)
 
 
-def minus_total(readout: Average, s: Array) -> Array:
+def minus_total(readout: Any, s: Array) -> Array:
     """Return minus the sum of the weights of all rounds so far; as the u of an average it must have a mass of 0."""
     return readout.u - readout.mass * s if readout.mass.any() else readout.u
 

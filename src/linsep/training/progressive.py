@@ -14,7 +14,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.readouts import Average
+from linsep.engine.readouts import AVERAGES
 
 if TYPE_CHECKING:
     from linsep.training.state import TrainingState
@@ -46,7 +46,7 @@ class ProgressiveErrors:
         """Return whether the next rows are to be predicted before they are learned."""
         if self._epoch is None:
             self._epoch = state.epochs
-        return self.active and isinstance(state.readout, Average) and state.epochs == self._epoch
+        return self.active and isinstance(state.readout, AVERAGES) and state.epochs == self._epoch
 
     def predict_block(
         self, state: "TrainingState", data: Dense | Csr, codes: Array, weights: Array, order: Array, start: int,

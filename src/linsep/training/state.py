@@ -11,7 +11,7 @@ from linsep.engine.data_kinds import Csr, Dense, Dual, Single, room_for
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
 from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_pairs, learn_rows
-from linsep.engine.readouts import MISTAKES, Average, Last, Tally
+from linsep.engine.readouts import AVERAGES, MISTAKES, Last, RecentAverage, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
 from linsep.engine.tiers import Tiered
 from linsep.training.progressive import ProgressiveErrors
@@ -389,8 +389,10 @@ class TrainingState:
             squares = np.einsum("jc,jc->c", weights, weights)
             state.link.norm2[: 1 if self.pair else None] = squares.sum() if self.pair else squares
         state.readout = start_readout(kind, rows, columns)
-        if isinstance(state.readout, Average):
+        if isinstance(state.readout, AVERAGES):
             state.readout.mass[:] = state.readout.clock[:] = 1.0
+        if isinstance(state.readout, RecentAverage):
+            state.readout.latest[:], state.readout.growth[:] = 1.0, self.readout.growth
         state.log = state.log.closed("the weights were set")
         return state
 
@@ -427,7 +429,7 @@ class TrainingState:
     def nonzero_features(self) -> Array:
         """Return the features of which any weight, or any sum that its average is made of, is not zero."""
         nonzero = any_bit_set(self.link.s)
-        if isinstance(self.readout, Average):
+        if isinstance(self.readout, AVERAGES):
             nonzero |= any_bit_set(self.readout.u)
         return np.flatnonzero(nonzero[:-1])
 

@@ -8,7 +8,16 @@ import numpy as np
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import first_beyond
 from linsep.engine.links import EXPONENTIAL, GENTLE, P_NORM, SINH, STALE, TINY, Additive, Imaged, Scaled
-from linsep.engine.readouts import TOTAL_LIMIT, Average, AverageWithLosses, Last, LastWithLosses, Tally
+from linsep.engine.readouts import (
+    AVERAGES,
+    TOTAL_LIMIT,
+    Average,
+    AverageWithLosses,
+    Last,
+    LastWithLosses,
+    RecentAverage,
+    Tally,
+)
 from linsep.engine.updates import SUM_LIMIT
 
 MOST_COUNTED = 1 << 60
@@ -52,6 +61,8 @@ FIELDS = {
     "u": Field(TABLE, finite=True),
     "mass": Field(ROW, finite=True),
     "clock": Field(ONE, finite=True, signed=False),
+    "latest": Field(ONE, finite=True, signed=False),
+    "growth": Field(ONE, finite=True, signed=False),
     "losses": Field(ROW),
     "rounds": Field(ONE, np.int64),
     "counts": Field((3, "columns"), np.int64),
@@ -61,7 +72,7 @@ FIELDS = {
 sending a state follow this table."""
 FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
 """The links by name, beside "additive" and "scaled"."""
-FLOOR = {Last: 1e-100, LastWithLosses: 1e-100, Average: 1e-6, AverageWithLosses: 1e-6}
+FLOOR = {Last: 1e-100, LastWithLosses: 1e-100, Average: 1e-6, RecentAverage: 1e-6, AverageWithLosses: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
 IMAGE_ROWS = 1 << 16
 """Rows of the sums whose images are compared in one go."""
@@ -199,7 +210,7 @@ def for_reading(part: Any) -> Any:
 
 def predicting_weights(link: Additive | Scaled, readout: Any) -> Array:
     """Return the weights that predict."""
-    if isinstance(readout, Average):
+    if isinstance(readout, AVERAGES):
         total = readout.mass * link.s - readout.u
         return total / readout.clock if readout.clock[0] > 0 else total
     return link.s * link.scale if isinstance(link, Scaled) else link.s
@@ -207,15 +218,15 @@ def predicting_weights(link: Additive | Scaled, readout: Any) -> Array:
 
 def in_range(link: Any, readout: Any) -> bool:
     """Return whether every sum, every total of an average, and so every weight that predicts, is far from overflow."""
-    factors = (link.scale if isinstance(link, Scaled) else (), readout.mass if isinstance(readout, Average) else ())
+    factors = (link.scale if isinstance(link, Scaled) else (), readout.mass if isinstance(readout, AVERAGES) else ())
     largest = max([1.0, *(float(np.max(np.abs(f), initial=0.0)) for f in factors)])
-    most = LARGEST if isinstance(readout, Average) or isinstance(link, Imaged) else np.finfo(np.float64).max
-    return _below(link.s, most / largest) and (not isinstance(readout, Average) or _below(readout.u, LARGEST))
+    most = LARGEST if isinstance(readout, AVERAGES) or isinstance(link, Imaged) else np.finfo(np.float64).max
+    return _below(link.s, most / largest) and (not isinstance(readout, AVERAGES) or _below(readout.u, LARGEST))
 
 
 def ready_for_single_rows(link: Any, readout: Any) -> bool:
     """Return whether the sums and totals are in the range that the pass over single rows keeps them in."""
-    return _below(link.s, SUM_LIMIT) and (not isinstance(readout, Average) or _below(readout.u, TOTAL_LIMIT))
+    return _below(link.s, SUM_LIMIT) and (not isinstance(readout, AVERAGES) or _below(readout.u, TOTAL_LIMIT))
 
 
 def _below(table: Array, limit: float) -> bool:

@@ -20,6 +20,8 @@ MOST_ROWS = 1 << 62
 EXPONENTS = 1000
 """Rows are brought near 1 by 2^-e before they are squared, |e| no larger than this: 2^-e is then a normal number."""
 CENTRED_SPARSE = "centred sparse rows have no zeros: pass dense rows, or fit Standardize(center=False)"
+UNEQUAL = 20.0
+"""Columns differ much if the largest is so many times as large as the median."""
 Moments = tuple[int, Array, Array]
 """Rows, the mean of each column, and the sum of squares of its deviations from it."""
 
@@ -263,6 +265,31 @@ class Standardize(ScaleColumns):
         if is_sparse(X):
             raise InvalidDataError(CENTRED_SPARSE)
         return divided(np.subtract(X, self.mean_, out=np.empty_like(X), casting="same_kind"), self.scale_)
+
+
+def unequal_columns(X: Any) -> tuple[int, float, float] | None:
+    """Return the column with the largest entries, their size and that of the median column, if they differ much.
+
+    The size of a column is the root mean square of its entries other than 0. Constant columns do not count.
+
+    >>> unequal_columns([[1.0, 52_000.0, 3.0], [0.0, 31_000.0, 2.0]])
+    (1, 42807.7..., 2.5...)
+    >>> unequal_columns([[1.0, 5.0], [0.0, 4.0]]) is None
+    True
+    """
+    X = X if is_sparse(X) else np.asarray(X, np.float64)
+    if is_sparse(X):
+        stored = np.bincount(X.indices, minlength=X.shape[1])
+        totals = np.bincount(X.indices, np.square(X.data, dtype=np.float64), X.shape[1])
+        varies = stored > 0
+    else:
+        stored, totals = np.count_nonzero(X, axis=0), np.einsum("ij,ij->j", X, X)
+        varies = np.ptp(X, axis=0) > 0 if len(X) else stored > 0
+    if np.count_nonzero(varies) < 2:
+        return None
+    sizes = np.sqrt(np.where(varies, totals / np.maximum(stored, 1), 0.0))
+    j, median = int(np.argmax(sizes)), float(np.median(sizes[varies]))
+    return (j, float(sizes[j]), median) if sizes[j] > UNEQUAL * median else None
 
 
 def _largest_of_columns(X: Any, so_far: Array) -> Array:

@@ -38,6 +38,8 @@ linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
 linsep fit more.svm --resume model.linsep -o model.linsep
 linsep fit train.svm -o model.linsep --shards 8 --workers 2
 """
+MOST_RISES = 3
+"""Rises of the error that are listed."""
 
 
 def run(
@@ -72,6 +74,12 @@ def run(
             "--open-labels", help="With --stream: accept new labels when the model is resumed."
         ),
     ] = False,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS", min=1, help="With --stream: the rows of a window, in which a rising error is looked for."
+        ),
+    ] = None,
     calibrate: Annotated[
         str | None,
         typer.Option(metavar="METHOD", help="Add probabilities: sigmoid, isotonic or temperature."),
@@ -88,6 +96,10 @@ def run(
     show = show_of(json, brief, quiet)
     began, pool, options = perf_counter(), pool_of(workers, scheduler), reader_options(ctx)
     check_time_limit(time_limit)
+    if window is not None and (not stream or pool is not None):
+        raise UsageError(
+            "--window goes with --stream, in one process: rows have no other order in which an error rises"
+        )
     sharding = shards_option(pool, learner_options(ctx), stream)
     check_options(test, holdout, calibrate, resume)
     if sharding is not None:
@@ -118,7 +130,7 @@ def run(
         import_module("linsep.plots.report")  # so that a missing matplotlib is an error before the work
     for name in test or ():
         sources_of(name)  # so that a missing file is an error before the work
-    progress, sharing, saved = ShardsTrainingProgress(shown=show is Show.ALL), None, None
+    progress, sharing, saved = ShardsTrainingProgress(show is Show.ALL, window), None, None
     progress.console.quiet = show is Show.NOTHING
     if sharding is None:
         learner, epochs, saved = choose_learner(learner_options(ctx), resume, stream)
@@ -264,6 +276,7 @@ def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report
             "labels": _labels(trained.learner.classes_),
             "order": f"{record.order}; {record.epochs} {unit}{'s' * (record.epochs != 1)}",
             "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch{of}",
+            "error rises": _rises(record),
             "mistakes": None if solved else _mistakes(record) + earlier,
             "shards": None if record.shards is None else f"{record.shards}, {MIXED[str(record.mixing)]}",
             "workers": _workers(record),
@@ -282,6 +295,18 @@ def _mistakes(record: "TrainingRecord") -> str:
     mixed = record.mixed_mistakes
     weighted = "" if mixed is None else f"; {mixed:,.{0 if mixed >= 1000 else 1}f} weighted by shard"
     return f"{record.mistakes:,}, {record.updates:,} updates{weighted}"
+
+
+def _rises(record: "TrainingRecord") -> str | None:
+    """Return where the error of a stream rises, if it does."""
+    from linsep.cli.terminal.output import percent
+
+    shown = [
+        f"after {rise['row']:,} rows, from {percent(rise['before'])} to {percent(rise['error'])} in a window"
+        for rise in record.rises[:MOST_RISES]
+    ]
+    more = [f"and {len(record.rises) - MOST_RISES} more times"] * (len(record.rises) > MOST_RISES)
+    return "; ".join([*shown, *more]) or None
 
 
 def _workers(record: "TrainingRecord") -> str | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 linsep verify train.cert train.svm
 linsep verify income.cert train.csv --label income --json
-linsep verify big.cert big.svm --time-limit 60
+linsep verify train.cert train.svm --time-limit 60
 """
 NARROW, LONG = 76, 24
 """Columns below which claims are wrapped, and characters of a value that holds."""

@@ -4,10 +4,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from linsep.cli.jobs.models import AT_ONCE, progressive_of, shards_of, solver_facts
 from linsep.cli.jobs.training import Trained, TrainingTask
 from linsep.cli.options.common import as_words
 from linsep.models.encode_estimators import last_of
+from linsep.theory.drift import Rise, rises
 
 
 @dataclass
@@ -34,6 +37,10 @@ class TrainingRecord:
     progressive_of: str | None
     """The readout whose predictions the progressive error counts, if it is not the one that predicts."""
     curve: list[list[int]]
+    windows: list[list[int]]
+    """Of a stream: rows and errors at the end of each window of its first epoch."""
+    rises: list[dict[str, Any]]
+    """The windows in which the error rises (:mod:`linsep.theory.drift`)."""
     mistakes: int | None
     """None for a learner that does not go row by row."""
     updates: int | None
@@ -62,6 +69,7 @@ class TrainingRecord:
         learner, test, work, curve = trained.learner, trained.test, trained.work, task.progress.curve
         mixed = shards_of(learner) or {}
         start = {} if work is None or work.started is None else {"start": work.started}
+        windows = curve.windows if trained.streamed and work is None else []
         by_rows = getattr(learner, "t_", 0) > 0
         return cls(
             learner=type(learner).__name__,
@@ -81,6 +89,8 @@ class TrainingRecord:
             progressive_error=curve.progressive_error,
             progressive_of=progressive_of(learner, sharded=mixed.get("shards", 1) > 1 or work is not None),
             curve=[[rows, errors] for rows, errors in curve.points if errors is not None],
+            windows=[list(point) for point in windows],
+            rises=[rise._asdict() for rise in rises_of(windows)],
             mistakes=int(_total(learner.mistakes_)) if by_rows else None,
             updates=int(_total(learner.updates_)) if by_rows else None,
             found=solver_facts(learner),
@@ -95,6 +105,14 @@ class TrainingRecord:
             seconds={**start, "read": trained.read_seconds, "learn": trained.learn_seconds},
             date=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def rises_of(windows: list[tuple[int, int]]) -> list[Rise]:
+    """Return where the error rises, of rows and errors at the end of each window."""
+    if not windows:
+        return []
+    rows, errors = np.diff(np.array(windows).T, prepend=0)
+    return rises(rows, errors)
 
 
 def _total(counts: Any) -> Any:

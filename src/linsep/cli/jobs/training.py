@@ -28,10 +28,12 @@ from linsep.engine.data_kinds import ColumnIndexError
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Method
+from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, predictions, scoring_of
 from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
+from linsep.transforms.scaling import unequal_columns
 from linsep.validation.errors import InvalidDataError
 
 BLOCK_ROWS = 20_000
@@ -146,6 +148,8 @@ def train_in_memory(task: TrainingTask) -> Trained:
     rows = data if train is None else data.some(train)
     refuse_no_rows(len(rows), task.sources)
     X = rows.X
+    remark = None if task.maps else remark_on_sizes(X, task.learner, data.feature_names)
+    task.remarks += [] if remark is None else [remark]
     with name_sources(task.sources):
         for step in task.maps:
             X = step.fit_transform(X)
@@ -213,6 +217,22 @@ def _refuse_too_much(sources: list[str]) -> None:
             f"the files have {size_of(size)}, and {size_of(free)} of memory are free: --stream learns them in bounded "
             "memory, in the order of the files"
         )
+
+
+def remark_on_sizes(X: Any, learner: Learner, names: Any = None) -> str | None:
+    """Return a remark if the sizes of columns differ so much that standardised columns may be learned far better."""
+    known = {entry.name: entry for entry in LEARNERS.values()}.get(type(learner).__name__)
+    if known is None or not known.sizes_matter or learner._traits.weights_of_rows:
+        return None
+    found = unequal_columns(X)
+    if found is None:
+        return None
+    column, size, median = found
+    name = f"column {column}" if names is None or len(names) <= column else f"column {names[column]!s}"
+    return (
+        f"{name} has entries of size {size:.2g}, the median column {median:.2g}: --map standardize may lower the "
+        "error; linsep compare tries both"
+    )
 
 
 def _free_memory() -> int | None:

@@ -29,8 +29,8 @@ RESERVED = (
 
 
 RARE = (
-    "restart", "open_labels", "scheduler", "json", "brief", "quiet", "weight", "on_error", "quarantine", "vocabulary",
-    "threads", "option", "map", "epsilon", "confidence", "bias", "passes",
+    "restart", "open_labels", "window", "scheduler", "json", "brief", "quiet", "weight", "on_error", "quarantine",
+    "vocabulary", "threads", "option", "map", "epsilon", "confidence", "bias", "passes",
 )  # fmt: skip
 """Options of commands that train which help shows only if a learner is named, so that the others fit on a screen."""
 
@@ -107,7 +107,7 @@ def _of_trials(
         list[str] | None,
         typer.Option(
             "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
-            help="One to compare, again for each: LEARNERS; all if none is named.",
+            help="One to try, again for each: LEARNERS; all if none is named.",
         ),
     ] = None,
     map: Maps = None,

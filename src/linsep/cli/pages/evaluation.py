@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
-from linsep.cli.jobs.comparing import Attempt, Contest
+from linsep.cli.jobs.comparing import Attempt, Contest, count_of
 from linsep.cli.jobs.models import name_of, readout_name
+from linsep.cli.options.common import DEFAULT
 from linsep.cli.options.learners import parameter_words
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.data.dataset import Dataset
@@ -316,15 +317,15 @@ def write_comparison(
     sections = [Section("Ranking", [*parts, _ranking(able)])]
     if refused:
         sections.append(Section("Not on these data", [Facts(refused)]))
-    best = able[0].name if able else "averaged-perceptron"
+    best = able[0].candidate.words if able and able[0].candidate is not None else ["--learner", DEFAULT]
     judged_by = [word for name in test or () for word in ("--test", name)]
-    own = parameter_words(parameters, [attempt.name for attempt in attempts])
+    own = parameter_words(parameters, [of.candidate.learner for of in attempts if of.candidate is not None])
     compare = join(["linsep", "compare", *data, *read, *judged_by, *compared, *own])
-    train = ["--learner", best, *parameter_words(parameters, [best]), "-o", "model.linsep"]
+    train = [*best, "-o", "model.linsep"]
     commands = f"{compare}\n{join(['linsep', 'fit', *data, *read, *train])}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
     sections.append(Section("Again, and next", [note, Code(commands)]))
-    Report(f"{len(attempts)} learners on {file_names(data)}", "Learners side by side", tiles, sections).write(path)
+    Report(f"{count_of(attempts)} on {file_names(data)}", "Learners side by side", tiles, sections).write(path)
 
 
 def _ranking(able: list[Attempt]) -> Table:

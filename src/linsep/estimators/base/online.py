@@ -21,7 +21,7 @@ from linsep.certificates.theorems import Run, Theorem
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import Imaged
-from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
+from linsep.engine.readouts import AVERAGES, MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
 from linsep.engine.step import reads_norm
 from linsep.estimators.base.bias import AUTO, first_entries, typical_size
@@ -701,7 +701,7 @@ class OnlineLearner(Learner):
 
     def _of_the_readout(self) -> list[str]:
         """Return remarks on weights that predict and that the claims about a run do not cover."""
-        if isinstance(self._fitted().readout, Average):
+        if isinstance(self._fitted().readout, AVERAGES):
             return ["the claims are about the run; its average, which predicts, inherits no guarantee on new rows"]
         return []
 
@@ -756,5 +756,5 @@ class OnlineLearner(Learner):
 
     def _better_readout(self) -> str:
         """Return a further cure for weights that keep changing."""
-        averages = isinstance(self._state.readout, Average)
+        averages = isinstance(self._state.readout, AVERAGES)
         return "" if averages else ", and predict with an average of the weights (AveragedPerceptron)"
