@@ -148,7 +148,8 @@ def test_weights_under_an_l1_penalty_are_those_by_hand(penalty, ratio):
     X[:, 4] = 0.0
     X[10:, 5] = 0.0
     y = X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=60)
-    how = dict(penalty=penalty, alpha=0.3, l1_ratio=ratio, learning_rate="constant", eta0=0.05, shuffle=False, tol=None)
+    how = {"penalty": penalty, "alpha": 0.3, "l1_ratio": ratio, "learning_rate": "constant", "eta0": 0.05}
+    how |= {"shuffle": False, "tol": None}
     last, mean = clipped_by_hand(X, y, 0.3, ratio, 5)
     assert (last == 0).any()
     for average, expected in ((False, last), (True, mean)):

@@ -102,14 +102,14 @@ def _postpone(name: str) -> None:
     spec = find_spec(name)
     if name in sys.modules or spec is None or spec.loader is None:
         return
-    module, lock, begun = module_from_spec(spec), RLock(), False
+    loader, module, lock, begun = spec.loader, module_from_spec(spec), RLock(), False
 
     def load(attribute: str) -> Any:
         nonlocal begun
         with lock:  # another thread waits for the whole module
             if not begun:
                 begun = True
-                spec.loader.exec_module(module)
+                loader.exec_module(module)
         if attribute not in vars(module):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         return vars(module)[attribute]

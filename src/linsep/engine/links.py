@@ -72,8 +72,8 @@ class Clipped(NamedTuple):
     """The weights of `FreeBias`, which every round also pulls towards 0, and not beyond: an L1 penalty.
 
     A weight is pulled when a row has its feature, by all that it has missed. `pull` is the sum of all rounds' pulls,
-    `pulled` how far each weight was moved by them, and `norm1` the sum of |s| without the bias. Source: Tsuruoka, Tsujii
-    and Ananiadou (2009), stochastic gradient descent with a cumulative penalty.
+    `pulled` how far each weight was moved by them, and `norm1` the sum of |s| without the bias.
+    Source: Tsuruoka, Tsujii and Ananiadou (2009), stochastic gradient descent with a cumulative penalty.
     """
 
     s: Array
@@ -209,7 +209,7 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
 
 @measure.when(FreeBias)
 @measure.when(Clipped)
-def _(w: FreeBias | Clipped, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
+def _(w: Any, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
     bias = X.bias * w.s[w.s.shape[0] - 1, lo] * w.scale[lo]
     w.norm2[lo] += amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias) * copies)
 
