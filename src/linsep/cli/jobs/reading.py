@@ -124,8 +124,8 @@ class EntryCount:
         found = [f"left out, as the model has no such column: {_some(extra)}"] if extra else []
         if rows.unseen and not self.known:
             found.append(
-                f"the model knows none of the features ({rows.unseen:,} entries are left out), and all rows have the same "
-                "scores: check that the data are read as the training data were"
+                f"the model knows none of the features ({rows.unseen:,} entries are left out), and all rows have the "
+                "same scores: check that the data are read as the training data were"
             )
         return found
 
