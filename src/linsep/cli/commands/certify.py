@@ -62,10 +62,10 @@ def run(
         float, typer.Option(metavar="P", help="How sure statements about new rows are to be.")
     ] = 0.95,
     least_error: Annotated[
-        bool, typer.Option("--least-error", help="Bound the fewest errors of any hyperplane. Can take long.")
+        bool, typer.Option("--least-error", help="Bound the fewest errors of any hyperplane (slow).")
     ] = False,
     scaling: Annotated[
-        bool, typer.Option("--scaling", help="Scale columns by powers of two for a small bound of one pass.")
+        bool, typer.Option("--scaling", help="Scale columns for a small bound of one pass.")
     ] = False,
     report: Report = None,
     json: Json = False,

@@ -36,7 +36,6 @@ linsep fit train.svm -o model.linsep
 linsep fit train.csv --label income -o model.linsep --holdout 0.2
 linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
 linsep fit more.svm --resume model.linsep -o model.linsep
-linsep fit train.svm -o model.linsep --shards 8 --workers 2
 """
 MOST_RISES = 3
 """Rises of the error that are listed."""

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.models import name_of
+from linsep.cli.jobs.reading import EntryCount, remark_on_labels
 from linsep.cli.options.common import make_pipeline
 from linsep.cli.terminal.output import size as size_of
 from linsep.cli.terminal.progress import TrainingProgress
@@ -288,6 +289,7 @@ def judge_by_files(task: TrainingTask, trained: Trained) -> None:
             options["on_error"] = task.options["on_error"].replace("quarantine", "skip")
         blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
         judge(task, trained, blocks, ", ".join(task.test))
+        task.remarks += EntryCount(known=1).remarks(blocks)
 
 
 def judge(task: TrainingTask, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
@@ -295,6 +297,7 @@ def judge(task: TrainingTask, trained: Trained, blocks: Any, name: str, places: 
     trained.test, trained.test_name = _score(task, trained, blocks, places), name
     if not trained.test.rows:
         raise InvalidDataError(f"{name}: there are no test rows")
+    task.remarks += remark_on_labels(trained.test, trained.learner.classes_)
 
 
 def _score(task: TrainingTask, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:

@@ -111,7 +111,7 @@ def _of_trials(
         ),
     ] = None,
     map: Maps = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the split and the order of rows.")] = SEED,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the split and the order.")] = SEED,
 ) -> None:  # fmt: skip
     """Declare the options of a command that trains several learners."""
 
