@@ -29,15 +29,18 @@ from linsep.certificates.schema import (
     check_form,
     distinct,
     integers,
+    seed_of,
     whole,
 )
 from linsep.certificates.theorems import Theorem, theorem_of
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.theory import risk
+from linsep.theory.exchangeability import LabelOrder
 from linsep.validation.errors import ParameterError
 
 FAILS, NOT_CHECKED = "fails", "not checked"
+ASSUMED = "assumed; their labels do not contradict it"
 UPDATES = "this run lists the rows of its updates, not the rounds between them"
 LOGGED = "they are taken from its log"
 BOUNDED = {"perceptron": "perceptron", "winnow": "Winnow", "balanced-winnow": "balanced Winnow"}
@@ -494,7 +497,7 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | N
     kind, proofs = proofs_of(checker_of(facts))
     checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind, orders, time_limit)
     if Result(checks):
-        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
+        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts) + _list_risks(facts, codes)
     return checks
 
 
@@ -554,6 +557,48 @@ def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
         return [*checks, ("risk", FAILS, f"stated {facts['risk']}, found {again}")]
     detail = "{at most:.4g} at confidence {confidence:g}, assuming {assuming}"
     return checks + [(f"{name}: risk", NOT_CHECKED, detail.format_map(of)) for name, of in again.items()]
+
+
+def _list_risks(facts: dict[str, Any], codes: Array) -> list[tuple[str, str, str]]:
+    """Return what bounds on risks assume, and a failure where the order of the labels refutes that."""
+    runs = {name: run for name, run in facts["runs"].items() if "compression" in run}
+    orders = {name: next(epochs_of(run, len(codes), None)) for name, run in runs.items()}
+    orders |= {
+        name: np.arange(len(codes)) for name, of in facts["problems"].items() if {"held out", "PAC-Bayes"} & {*of}
+    }
+    checks = []
+    for name, order in orders.items():
+        refuted = refuted_order(codes[order], facts["data"]["classes"])
+        checks.append((f"{name}: rows are independent draws", FAILS if refuted else NOT_CHECKED, refuted or ASSUMED))
+    kept = [name for name, of in facts["problems"].items() if "held out" in of]
+    return checks + [(f"{name}: the model never saw these rows", NOT_CHECKED, "no data can show it") for name in kept]
+
+
+def refuted_order(codes: Array, classes: list[str]) -> str:
+    """Return why labels in this order are those of no random order; "" if nothing contradicts it."""
+    labels = LabelOrder()
+    labels.add(codes)
+    found = labels.test()
+    return f"the class {classes[found.label]} has {found.what}" if found.refuted else ""
+
+
+def data_seed(X: Any, y: Any) -> int:
+    """Return the seed that follows from the data alone: the first 32 bits of their SHA-256 in certificates.
+
+    A risk holds for an order of the rows that was fixed before the run. A seed could be chosen for a small risk; this
+    one can't be.
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+    >>> clf = Perceptron(random_state=data_seed(X, y)).fit(X, y)
+    >>> clf.certificate(X, y, risk=True).claims["run: rows updated"]
+    2
+    """
+    data = read_rows(X)
+    names, codes = read_labels(y, data.n_rows)
+    return seed_of(checker.CheckedRows(matrix_of(data), np.array(names)[codes], names).sha256)
 
 
 def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:

@@ -8,10 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.certificates import checker
-from linsep.certificates.certificate import Certificate, proofs_of, risks_of
+from linsep.certificates.certificate import Certificate, proofs_of, refuted_order, risks_of
 from linsep.certificates.mixed_checker import checker_of
-from linsep.certificates.reading import matrix_of, read_labels, read_rows
-from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION, ProblemKey, check_classes, check_form
+from linsep.certificates.reading import class_name, matrix_of, read_labels, read_rows
+from linsep.certificates.schema import (
+    FORMAT,
+    LEAST_DELTA,
+    MOST_PAIRS,
+    MOST_PASSES,
+    VERSION,
+    ProblemKey,
+    check_classes,
+    check_form,
+)
 from linsep.certificates.witnesses import (
     BracketCallback,
     Search,
@@ -24,8 +33,10 @@ from linsep.certificates.witnesses import (
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.solvers.exact.dependencies import written
+from linsep.solvers.exact.dependencies import exact, written
 from linsep.solvers.margin.column_scaling import column_scaling, scaled_columns
+from linsep.solvers.margin.coordinate_descent import squared_norms
+from linsep.theory.risk import pac_bayes
 from linsep.validation.errors import ParameterError
 
 LARGEST_BIAS = 1e154
@@ -83,7 +94,7 @@ class LabelledRows(NamedTuple):
 def certify(
     X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
     time_limit: float | None = None, watch: BracketCallback | None = None, n_jobs: int | None = None,
-    least_error: bool = False, scaling: bool = False,
+    least_error: bool = False, scaling: bool = False, model: Any = None,
 ) -> Certificate:  # fmt: skip
     """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
 
@@ -125,6 +136,9 @@ def certify(
         If True, scale the columns of two classes by powers of two, and choose another constant feature, so that the
         perceptron's bound for one pass becomes small; the bounds of the scaled rows are stated as a problem of their
         own, and `cert.scaling` has the factors.
+    model : estimator, optional
+        A trained learner that never saw these rows. Its errors on them are counted exactly, and bound its risk, the
+        probability of an error on a new row, with probability 1 - delta. The bias is the model's.
 
     Returns
     -------
@@ -141,12 +155,14 @@ def certify(
     3
     """
     refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
-    data = read_rows(X, float(bias))
+    data = read_rows(X, float(bias)) if model is None else read_rows(X, float(model._bias), model)
     classes, codes = read_labels(y, data.n_rows)
     rows = LabelledRows(data, codes, classes)
     deadline = None if time_limit is None else time.monotonic() + time_limit
     plan = SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
     problems, remarks = find_problems(rows, plan)
+    if model is not None:
+        remarks += add_model(model, rows, problems) or add_risks(rows, problems, plan, ["held out"])
     return build_certificate(rows, problems, {}, remarks)
 
 
@@ -311,6 +327,49 @@ def _fewest_errors(search: Search, plan: SearchPlan, found: SearchResult, rivals
     return {"combinations": find_fewest_errors(search, found.witnesses, rivals)}
 
 
+def add_model(learner: Any, rows: LabelledRows, problems: Problems) -> list[str]:
+    """Add the weights that predict to the witnesses of each problem that they are about; return a remark if none."""
+    if rows.classes != [class_name(label) for label in learner.classes_.tolist()]:
+        return ["the errors of the model are not stated: its classes are not those of the rows"]
+    if reason := learner._no_weights:
+        return [f"the errors of the model are not stated: {reason}"]
+    W, last = learner.coef_, learner._of_classes(learner._weights()[-1:].T, axis=0, flat=False)
+    W = np.column_stack([W.toarray() if hasattr(W, "toarray") else W, last])
+    many = len(rows.classes) > 2
+    for key, problem in problems.items():
+        if key.bias == rows.data.bias and key.kind in ("binary", "pairs", "class"):
+            w = W if key.kind == "pairs" or not many else W[rows.classes.index(key.label)]
+            problem["w"]["model"] = exact(w.ravel())
+    return []
+
+
+def add_risks(rows: LabelledRows, problems: Problems, plan: SearchPlan, kinds: list[str]) -> list[str]:
+    """Let problems of a model state bounds on its risk, "held out" or "PAC-Bayes"; return a remark on what they assume.
+
+    Of three classes and more, held-out rows bound the risk of predictions, and PAC-Bayes that of each class's weights.
+    """
+    confidence = 1 - plan.delta
+    if not LEAST_DELTA <= confidence <= 1 - LEAST_DELTA:
+        return [
+            f"no risk of the model is stated: delta={plan.delta:g} is not from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
+        ]
+    if refuted := refuted_order(rows.codes, rows.classes):
+        return [f"no risk of the model is stated: it assumes that rows are independent draws, and {refuted}"]
+    for key, problem in problems.items():
+        if "model" not in problem["w"]:
+            continue
+        if "held out" in kinds:
+            problem["held out"] = confidence
+        if "PAC-Bayes" in kinds and key.kind != "pairs":
+            search = rows.search(key, plan)
+            w, lengths = search.read(problem["w"]["model"]), np.sqrt(squared_norms(search.data) + key.bias**2)
+            size = float(np.linalg.norm(w)) * lengths
+            margins = np.divide(search.scores(w), size, out=np.zeros(len(size)), where=size > 0)
+            scale = pac_bayes(np.clip(margins, -1, 1), confidence).scale
+            problem["PAC-Bayes"] = {"confidence": confidence, "scale": round(2 * math.log2(scale))}
+    return []
+
+
 def _drop_bias(found: SearchResult, features: int) -> dict[str, Any]:
     """Return weights found for rows without a bias, as weights that have a bias of 0: they may separate."""
     vector = found.witnesses["w"]["margin" if "margin" in found.witnesses["w"] else "delta 1"]
@@ -319,9 +378,19 @@ def _drop_bias(found: SearchResult, features: int) -> dict[str, Any]:
     return {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}
 
 
+def _checked(rows: LabelledRows) -> checker.CheckedRows:
+    """Return rows as the checker reads them."""
+    return checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
+
+
+def sha256_of(rows: LabelledRows) -> str:
+    """Return the SHA-256 of rows and labels."""
+    return _checked(rows).sha256
+
+
 def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
-    seen = checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
+    seen = _checked(rows)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "known": rows.known, "sha256": seen.sha256,

@@ -1,4 +1,4 @@
-"""Check certificates exactly. This file and `replay.py` and `schema.py` beside it import nothing else of linsep.
+"""Check certificates exactly. This file imports `replay.py`, `schema.py`, `tails.py` beside it, nothing else of linsep.
 
 A certificate holds witnesses (vectors of integers times a power of two, updates of runs) and claims. Each claim is
 computed here from witnesses and data, and compared with what is stated; `replay.py` decides every round of a run.
@@ -22,6 +22,7 @@ import numpy as np
 
 from .replay import ROUNDING, STEPPED, Image, Replay, Replayed
 from .schema import VERSION, FormError, bits_of, check_form, integers, size_of_mixes
+from .tails import GRID, binomial_limit, doubt_of, doubt_of_compression, pac_bayes_limit
 
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
@@ -96,6 +97,14 @@ def mantissas(values: Array) -> tuple[Array, Array]:
     """Return integers m and exponents e with values = m 2^e."""
     m, e = np.frexp(values)
     return (m * 2.0**53).astype(np.int64), e.astype(np.int64) - 53
+
+
+def cosine_down(score: int, length2: int) -> int:
+    """Return score / sqrt(length2), or 0 if that is no number, rounded down to a multiple of 1 / GRID."""
+    if not length2:
+        return 0
+    part = math.isqrt(score * score * GRID * GRID // length2)
+    return part if score >= 0 else -part - (part * part * length2 != score * score * GRID * GRID)
 
 
 def limbs(vector: Array, width: int) -> list[tuple[int, Array]]:
@@ -340,6 +349,7 @@ class SignedProblem:
             out[f"perceptron's mistakes (T = {passes}) at most"] = stated(bound, UP)
             out[f"the least such bound (T = {passes}) at least"] = stated(min(tight) * int(a.sum()) ** 2, DOWN)
         out |= self.fewest_errors() if "combinations" in self.known else {}
+        out |= self.risks() if "model" in self.known["w"] else {}
         if not self.pairs:
             e, d = (Fraction(self.known[k]) for k in ("epsilon", "delta"))
             logs = [beside("ln", q, UP) / beside("ln", Fraction(2), DOWN) / e for q in (2 / d, 13 / e)]
@@ -365,8 +375,41 @@ class SignedProblem:
         if any(sums.values()):
             raise ValueError("rows of a combination do not cancel")
         least = max(len(self.known["combinations"]), int(any(not q.any() for q in self.point.values())))
-        out: Facts = {"errors of the model": errors["model"]} if "model" in errors else {}
-        return {"fewest errors at least": least, "fewest errors at most": min(errors.values())} | out
+        return {"fewest errors at least": least, "fewest errors at most": min(errors.values())}
+
+    def risks(self) -> Facts:
+        """Return the errors of the model, and bounds on its risk if the rows are independent draws."""
+        wrong, n = np.flatnonzero((self.scores["model"] <= 0).astype(bool)), self.rows.n
+        errors = len({*(wrong // (self.n // n)).tolist()})
+        out: Facts = {"errors of the model": errors}
+        if "held out" in self.known:
+            limit = binomial_limit(errors, n, doubt_of(self.known["held out"]))
+            out["risk of the model on held-out rows at most"] = stated(limit, UP)
+            out["risk on held-out rows is for"] = f"confidence {float(self.known['held out'])!r}"
+        if "PAC-Bayes" in self.known:
+            of = self.known["PAC-Bayes"]
+            margins = self.rounded_margins("model")
+            counts = [*zip(*(a.tolist() for a in np.unique(margins, return_counts=True)), strict=True)]
+            limit = pac_bayes_limit(counts, n - len(margins), of["confidence"], of["scale"], self.beta)
+            out["risk of the model by PAC-Bayes at most"] = stated(limit, UP)
+            out["risk by PAC-Bayes is for"] = f"confidence {float(of['confidence'])!r}, scale {of['scale']}"
+        return out
+
+    def rounded_margins(self, k: str) -> Array:
+        """Return z_i·w / (||z_i|| ||w||) of all rows that are not 0, rounded down to multiples of 1 / GRID."""
+        lengths2, width = np.zeros(self.n, object), (62 - self.features.bit_length()) // 2
+        for r, _, v in self.blocks():
+            pieces = [*windows(v, self.low, width)]
+            for shift, part in pieces:
+                for more, other in pieces:
+                    self.tick()
+                    total = np.zeros(self.n, np.int64)
+                    np.add.at(total, r, part * other)
+                    hit = np.flatnonzero(total)
+                    lengths2[hit] += total[hit].astype(object) << (shift + more)
+        w2 = int((self.w[k] ** 2).sum())
+        pairs = zip(self.scores[k].tolist(), lengths2.tolist(), strict=True)
+        return np.array([cosine_down(score, w2 * z2) for score, z2 in pairs if z2], np.int64)
 
     def replay(self, run: Facts, image: Callable[[Array], Image] | None = None) -> Replayed:
         """Replay every round of a run; `image` is what its sums mean."""
@@ -510,6 +553,16 @@ class SignedProblem:
         out["no other round was an update"] = True if not missed else f"but {missed} whose scores are next to 0"
         out |= {"classes compete from their first row on": True} if "arrive" in run else {}
         out["order, sha256"] = found.order
+        if found.others is not None:
+            n, passes = self.rows.n, -(-sum(run["updates"]) // self.rows.n)
+            kept, errors = found.others
+            errors = min(
+                errors + (self.rounding[1] if run["theorem"] == "winnow" or run.get("p", 2) != 2 else 0), n - kept
+            )
+            doubt = doubt_of_compression(run["compression"], n, kept, passes, self.beta)
+            out |= {"rows updated": kept, "errors on the other rows": errors}
+            out["risk of the last weights at most"] = stated(binomial_limit(errors, n - kept, doubt), UP)
+            out["risk of the last weights is for"] = f"confidence {float(run['compression'])!r}"
         return out | ({} if run["theorem"] in STEPPED else {"final sums, sha256": found.sums})
 
 

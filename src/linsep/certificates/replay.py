@@ -76,6 +76,8 @@ class Replayed(NamedTuple):
     """The SHA-256 of the sums of the updates, in float64 as the training adds them."""
     order: str
     """The SHA-256 of the orders of all epochs until one without an update."""
+    others: tuple[int, int] | None = None
+    """If a risk is stated: the rows that were updated, and the errors of the last sums on all others."""
 
 
 def permutation(order: Facts, epoch: int, n: int) -> Array:
@@ -584,4 +586,30 @@ class Replay:
         sums[self.problem.kept] = self.floats.T
         final = hashlib.sha256(sums.astype("<f8").tobytes()).hexdigest()
         mixes = [mix for mix in mixes if any(count for count, _ in mix)]
-        return Replayed(self.events, mixes, self.rounded, self.missed, self.one, final, digest.hexdigest())
+        found = self.events, mixes, self.rounded, self.missed, self.one, final, digest.hexdigest()
+        return Replayed(*found, self.errors_on_others(rounds) if "compression" in run else None)
+
+    def errors_on_others(self, rounds: Array) -> tuple[int, int]:
+        """Return how many rows were updated, and how many of the others the last sums get wrong; 0 counts as wrong.
+
+        Winnow's and the p-norm's scores are not exact: their last pass must have no update, and then all others are
+        right, but for rounds next to 0, which the checker counts.
+        """
+        n, kept = self.problem.rows.n, np.unique([e.row // self.rivals for e in self.events if e.listed])
+        if self.image is not None:
+            if rounds[-1] >= self.run["rounds"] - n:
+                raise ValueError("the risk by compression needs a last pass without an update")
+            return len(kept), 0
+        errors, others = 0, np.setdiff1d(np.arange(n), kept)
+        size = max(1, MOST_PRODUCTS // (self.longest * self.digits))
+        for start in range(0, len(others), size):
+            self.problem.tick()
+            rows = others[start : start + size]
+            scores = self.scores(self.split(self.block(rows)), len(rows))
+            if self.problem.pairs:
+                at, own = np.arange(len(rows)), self.problem.rows.codes[rows]
+                right = scores[at, own].copy()
+                scores[at, own] = scores.min(axis=1) - 1
+                scores = (right - scores.max(axis=1))[:, None]
+            errors += int((scores[:, 0] <= 0).astype(bool).sum())
+        return len(kept), errors

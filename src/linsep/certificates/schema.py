@@ -251,6 +251,8 @@ THEOREMS: dict[str, dict[str, Field]] = {
 """The numbers of a run, by the theorem that it is held to."""
 STEPS = {"steps", "exponent"}
 """Keys that a run has only if it lists its rows."""
+OPTIONAL = {"combinations", "scale", "held out", "PAC-Bayes"}
+"""Parts that a problem of version 2 may have."""
 WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|fewest errors|model|(balanced )?Winnow's margin")
 """Names of witnesses."""
 
@@ -292,7 +294,7 @@ def check_form(facts: Any) -> None:
     require(len(problems) <= len(classes) + 3, "it has more problems than its data")
     for name, problem in problems.items():
         _check_problem(name, problem, data)
-        new = {"combinations", "scale"} & {*problem} if facts["version"] == LISTED else set()
+        new = OPTIONAL & {*problem} if facts["version"] == LISTED else set()
         require(not new, f"{name!r} has {min(new, default='')}, which certificates of version 1 have not")
     _check_all_problems([ProblemKey.parse(name) for name in problems], classes)
     for name, run in facts["runs"].items():
@@ -313,7 +315,7 @@ def _check_strictly(facts: dict[str, Any]) -> None:
     require(in_order(classes), "its classes are in no order")
     for name, problem in facts["problems"].items():
         require(isinstance(problem, dict), f"{name!r} is no problem")
-        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda", "combinations", "scale"})
+        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda", *OPTIONAL})
         for side in ("w", "lambda"):
             witnesses = problem.get(side) if isinstance(problem.get(side), dict) else {}
             for key, vector in witnesses.items():
@@ -415,6 +417,7 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
         full = [size if side == "lambda" else len(vector["values"]) for vector in problem[side].values()]
         few = not pairs or sum(full) <= MOST_NUMBERS
         require(few, f"{name!r} has witnesses {side} of more than {MOST_NUMBERS:,} numbers in all")
+    _check_risks(name, problem, pairs)
     if "scale" in problem:
         _check_scale(name, problem["scale"], int(data["features"]))
     if "combinations" in problem:
@@ -423,6 +426,39 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
         if key.startswith("delta "):
             passes = int(key[6:]) if re.fullmatch("[0-9]{1,18}", key[6:]) else 0
             require(passes >= 1 and key in problem["lambda"], f"{name!r} has half of a {key!r}")
+
+
+def _check_risks(name: str, problem: dict[str, Any], pairs: bool) -> None:
+    """Check the confidences of bounds on the risk of the model."""
+    sure = number(LEAST_DELTA, 1 - LEAST_DELTA)
+    risks = {"held out", "PAC-Bayes"} & {*problem}
+    require(not risks or "model" in problem["w"], f"{name!r} has no model to bound the risk of")
+    require(sure(problem.get("held out", 0.5)), f"{name!r} has no confidence in held-out rows")
+    if "PAC-Bayes" in problem:
+        of = problem["PAC-Bayes"]
+        only(f"{name}: PAC-Bayes", of, {"confidence", "scale"})
+        require(sure(of.get("confidence")), f"{name!r} has no confidence in PAC-Bayes")
+        require(whole(-4, 24)(of.get("scale")), f"{name!r} has no scale of PAC-Bayes")
+        require(not pairs, f"{name!r} is of pairs, of which PAC-Bayes says nothing here")
+
+
+def seed_of(sha256: str) -> int:
+    """Return the seed that is not chosen: the first 32 bits of the data's SHA-256.
+
+    Examples
+    --------
+    >>> seed_of("0000000a" + 56 * "0")
+    10
+    """
+    return int(sha256[:8], 16)
+
+
+def is_fixed(order: Any, data: dict[str, Any]) -> bool:
+    """Return whether an order of rows was fixed before the run: the rows as they are, or the seed of their SHA-256."""
+    if not isinstance(order, dict):
+        return bool(order == "rows")
+    known = is_text(data.get("sha256")) and re.fullmatch("[0-9a-f]{64}", data["sha256"]) is not None
+    return known and order.get("seed") == seed_of(data["sha256"])
 
 
 def _check_scale(name: str, scale: Any, features: int) -> None:
@@ -507,7 +543,12 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
     """Check the rounds of a run that is replayed: its order, and the numbers of its updates as differences."""
     order: Any = run.get("order")
     pairs, updates = problem["positive"] is None, run["updates"]
-    keys = REPLAYED | {*THEOREMS[run["theorem"]]} - STEPS | {"confidence", "arrive"} | ({"rivals"} if pairs else set())
+    keys = (
+        REPLAYED
+        | {*THEOREMS[run["theorem"]]} - STEPS
+        | {"confidence", "compression", "arrive"}
+        | ({"rivals"} if pairs else set())
+    )
     only(f"{name!r}", run, keys | ({"shards", "mixing"} if "shards" in run else set()))
     passes = -(-run["rounds"] // data["rows"])
     if isinstance(order, list):
@@ -528,7 +569,12 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
         only(f"{name!r}", order, {*ORDER})
         within = order["epochs"] * data["rows"] <= run["rounds"]
         require(within, f"{name!r} has an order of more epochs than were made")
-        require("confidence" not in run, f"{name!r} has a confidence, but its seed may have been chosen for its risk")
+        fixed = is_fixed(order, data) or not {"confidence", "compression"} & {*run}
+        require(fixed, f"{name!r} has a confidence, but its seed may have been chosen for its risk")
+    if "compression" in run:
+        sure = number(LEAST_DELTA, 1 - LEAST_DELTA)(run["compression"])
+        once = {"shards", "arrive"} & {*run} or isinstance(order, list) or run["rounds"] % data["rows"]
+        require(sure and not once, f"{name!r} has a risk by compression, but is not a run of whole passes in one order")
     if "arrive" in run:
         kind, perceptron = ProblemKey.parse(run["problem"]).kind, run["theorem"] == "perceptron" and run["p"] == 2
         late = run["arrive"] is True and order == "rows" and run["passes"] == 1 and kind != "class" and perceptron

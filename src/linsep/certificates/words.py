@@ -161,13 +161,34 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
         of = counted(len(cert.facts["problems"][name]["combinations"]), "disjoint set")
         span = least if least == most else f"{least} to {most}"
         lines.append(Line("fewest errors", span, f"rows with y w·x <= 0 for the best w; {of} of rows that cancel"))
-        model = cert.claims.get(f"{name}: errors of the model")
-        lines += [] if model is None else [Line("  of the model", f"{model:,}", "for its own weights")]
+    if (model := cert.claims.get(f"{name}: errors of the model")) is not None:
+        lines.append(Line("errors of the model", f"{model:,}", "rows with y w·x <= 0 for its own weights"))
+    lines += _risks(cert, name)
     size = rounded(cert, name, "sample size")
     if size:
         epsilon, delta = (float(cert.facts["problems"][name][of]) for of in ("epsilon", "delta"))
         lines.append(Line("VC dimension", rounded(cert, name, "VC dimension")))
         lines.append(Line("sample size", size, f"error below {share(epsilon)} with probability {share(1 - delta)}"))
+    return lines
+
+
+RISKS = {
+    "risk of the model on held-out rows": ("held out", "the model's errors on these rows, if it never saw them"),
+    "risk of the model by PAC-Bayes": ("PAC-Bayes", "by the margins of the model's weights"),
+    "risk of the last weights": ("compression", "by the rows of the updates"),
+}
+"""Claims about new rows, the key of their confidence, and what they are computed from."""
+
+
+def _risks(cert: "Certificate", name: str) -> list[Line]:
+    """Return the bounds on risks of a problem or run; a bound by PAC-Bayes is on twice the risk of random weights."""
+    lines, facts = [], cert.facts["problems"].get(name) or cert.facts["runs"].get(name, {})
+    for claim, (key, what) in RISKS.items():
+        if (value := cert.claims.get(f"{name}: {claim} at most")) is not None:
+            confidence = facts[key]["confidence"] if key == "PAC-Bayes" else facts[key]
+            note = f"{what}; confidence {share(confidence)}; assuming i.i.d. rows, not checked"
+            most = min(float(Decimal(outward(Decimal(value) * 100, up=True).replace(",", ""))), 100.0)
+            lines.append(Line(claim.replace(" of the model", ""), f"at most {most:g} %", note))
     return lines
 
 
@@ -205,7 +226,7 @@ def _run(cert: "Certificate", name: str) -> list[Line]:
             lines[0]._replace(note=f"of all shards, {span}"),
             Line(WEIGHTED_LABEL, rounded(cert, name, WEIGHTED), over),
         ]
-    lines += cert.theorem(name).lines(cert, name)
+    lines += cert.theorem(name).lines(cert, name) + _risks(cert, name)
     risk = cert.facts.get("risk", {}).get(name)
     if risk:
         note = f"confidence {share(risk['confidence'])}; assuming {risk['assuming']}"

@@ -48,8 +48,8 @@ def export_onnx(
     Parameters
     ----------
     model : learner, or scikit-learn Pipeline
-        Any learner of linsep that predicts with weights, or with those of rows (`KernelPerceptron` with a linear readout
-        such as "average"), calibrated or not, alone or after maps: Polynomial, Bias, Scale, ScaleColumns, Standardize,
+        Any learner of linsep that predicts with weights, or with those of rows (`KernelPerceptron` with a linear
+        readout such as "average"), calibrated or not, alone or after maps: Polynomial, Bias, Scale, ScaleColumns, Standardize,
         DeltaTrick.
     path : path, optional
         Path of the file; an old file there is whole until the new one is.

@@ -67,6 +67,12 @@ def run(
     scaling: Annotated[
         bool, typer.Option("--scaling", help="Scale columns for a small bound of one pass.")
     ] = False,
+    risk: Annotated[
+        bool, typer.Option("--risk", help="With --learner, bound errors on new rows, if rows are independent draws.")
+    ] = False,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="MODEL", help="Bound a model's risk by its errors on these rows.")
+    ] = None,
     report: Report = None,
     json: Json = False,
     brief: Brief = False,
@@ -92,6 +98,12 @@ def run(
     from linsep.cli.terminal.progress import bracket_bar
     from linsep.engine.runtime import threads
 
+    if risk and learner is None:
+        raise UsageError(
+            "--risk is about a run: name a learner, such as -l perceptron, or use --model on held-out rows"
+        )
+    if model is not None and (learner is not None or bias is not None):
+        raise UsageError("--model: the model has its own weights and bias; remove --learner and --bias")
     with interruptible(target, report, in_place=[quarantine_file(ctx)]):
         rows = load_rows(ctx, data, show_as is not Show.NOTHING)
         if rows.rejected and show_as is not Show.NOTHING:
@@ -100,7 +112,8 @@ def run(
         plan |= {"least_error": least_error, "scaling": scaling}
         plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
         with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
-            cert = _certify(rows, learner, {"watch": watch, **plan}, passes or PASSES, BIAS if bias is None else bias)
+            plan |= {"watch": watch} | ({"risk": risk} if learner is not None else {"model": _load(model)})
+            cert = _certify(rows, learner, plan, passes or PASSES, BIAS if bias is None else bias)
         written = _write(ctx, cert, rows, learner, data, out, report)
         _show(cert, data, learner, written, perf_counter() - began, show_as, str(out) == "-")
 
@@ -155,6 +168,15 @@ def _certify(
     return learner.certificate(rows.X, rows.y, **plan)
 
 
+def _load(model: Path | None) -> "Learner | None":
+    if model is None:
+        return None
+    from linsep.models.save_load import load
+
+    found: Learner = load(model)
+    return found
+
+
 def _write(
     ctx: typer.Context, cert: "Certificate", rows: "Dataset", learner: "Learner | None", data: list[str],
     out: Path | None, report: Path | None,
@@ -185,7 +207,8 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
     trains = ["--learner", training.learner] if training.learners else []
     trains += parameter_words(training.parameters, [training.learner])
     own = {param.name: param.default for param in ctx.command.params}
-    for name in ("least_error", "scaling"):
+    trains += as_option("--model", str(ctx.params["model"])) if ctx.params["model"] is not None else []
+    for name in ("least_error", "scaling", "risk"):
         trains += [f"--{name.replace('_', '-')}"] if ctx.params[name] else []
     for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
         trains += as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []

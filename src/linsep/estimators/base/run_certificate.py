@@ -8,17 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from linsep.certificates.certificate import Certificate
+from linsep.certificates.certificate import Certificate, refuted_order
 from linsep.certificates.certify import (
     LabelledRows,
     Problems,
     SearchPlan,
+    add_model,
+    add_risks,
     build_certificate,
     find_problems,
     refuse_bad_plan,
+    sha256_of,
 )
 from linsep.certificates.reading import class_name, read_rows
-from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of
+from linsep.certificates.replay import epochs_of
+from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of, seed_of
 from linsep.certificates.theorems import (
     PassiveAggressiveTheorem,
     PerceptronTheorem,
@@ -32,7 +36,6 @@ from linsep.engine.arrays import Array
 from linsep.engine.links import P_NORM, SINH, Additive, Imaged, Scaled
 from linsep.engine.runtime import threads
 from linsep.rules import AggressiveRomma, PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron, Romma
-from linsep.solvers.exact.dependencies import exact
 from linsep.solvers.products import times_transposed
 from linsep.theory.exchangeability import TESTED, LabelOrder
 from linsep.training.retraining import trains_to_the_same_log
@@ -69,7 +72,7 @@ ANOTHER_LOG = (
 
 def certificate_of(
     learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
-    n_jobs: int | None, least_error: bool = False, scaling: bool = False,
+    n_jobs: int | None, least_error: bool = False, scaling: bool = False, risk: bool = False,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
@@ -89,8 +92,10 @@ def certificate_of(
     deadline = None if time_limit is None else time.monotonic() + time_limit
     plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
     problems, more = find_problems(rows, plan)
-    if least_error:
-        remarks += _add_model(learner, rows, problems)
+    if least_error or risk:
+        remarks += add_model(learner, rows, problems) or (
+            add_risks(rows, problems, plan, ["PAC-Bayes"]) if risk else []
+        )
     remarks += more if len(rows.classes) > 2 else []
     confidence = {"confidence": 1 - delta} if _one_pass(learner, rows) else {}
     if confidence and any(run.order != "rows" for run in runs.values()):
@@ -108,6 +113,10 @@ def certificate_of(
             remarks.append(f"{key.run}: {facts}")
         else:
             replayed[key.run] = facts | confidence
+            if risk:
+                reason = _no_compression(facts, rows, delta)
+                replayed[key.run] |= {} if reason else {"compression": 1 - delta}
+                remarks += [f"{key.run}: no risk by compression is stated: {reason}"] if reason else []
     try:
         cert = build_certificate(rows, problems, replayed, remarks)
     except ValueError as error:
@@ -123,20 +132,20 @@ def certificate_of(
     return build_certificate(rows, problems, kept, remarks + more)
 
 
-def _add_model(learner: Any, rows: LabelledRows, problems: Problems) -> list[str]:
-    """Add the weights that predict to the witnesses of each problem that they are about; return remarks."""
-    if len(rows.classes) != len(learner.classes_):
-        return ["the errors of the model are not stated: it knows classes that no row has"]
-    if reason := learner._no_weights:
-        return [f"the errors of the model are not stated: {reason}"]
-    W, last = learner.coef_, learner._of_classes(learner._weights()[-1:].T, axis=0, flat=False)
-    W = np.column_stack([W.toarray() if hasattr(W, "toarray") else W, last])
-    many = len(rows.classes) > 2
-    for key, problem in problems.items():
-        if key.bias == rows.data.bias and key.kind != "best bias":
-            w = W if key.kind == "pairs" or not many else W[rows.classes.index(key.label)]
-            problem["w"]["model"] = exact(w.ravel())
-    return []
+def _no_compression(run: dict[str, Any], rows: LabelledRows, delta: float) -> str:
+    """Return why no risk is stated of the last weights of a run; "" if one can be."""
+    n = rows.data.n_rows
+    if not LEAST_DELTA <= 1 - delta <= 1 - LEAST_DELTA:
+        return f"delta={delta:g} is not from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
+    if {"shards", "arrive"} & {*run} or isinstance(run["order"], list) or run["rounds"] % n:
+        return "it is of one run of whole passes, of which all classes are known from the start"
+    if isinstance(run["order"], dict) and run["order"]["seed"] != seed_of(sha256_of(rows)):
+        return "the rows were shuffled, and a seed can be chosen for a small risk: use shuffle=False or data_seed"
+    exact = run["theorem"] != "winnow" and run.get("p", 2) == 2
+    if not exact and sum(run["updates"]) > run["rounds"] - n:
+        return "the last pass made updates, and scores of powers and exponentials are not exact"
+    refuted = refuted_order(rows.codes[next(epochs_of(run, n, None))], rows.classes)
+    return f"it assumes that rows come in random order, and {refuted}" if refuted else ""
 
 
 def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
