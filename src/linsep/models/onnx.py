@@ -49,8 +49,8 @@ def export_onnx(
     ----------
     model : learner, or scikit-learn Pipeline
         Any learner of linsep that predicts with weights, or with those of rows (`KernelPerceptron` with a linear
-        readout such as "average"), calibrated or not, alone or after maps: Polynomial, Bias, Scale, ScaleColumns, Standardize,
-        DeltaTrick.
+        readout such as "average"), calibrated or not, alone or after maps: Polynomial, Bias, Scale, ScaleColumns,
+        Standardize, DeltaTrick.
     path : path, optional
         Path of the file; an old file there is whole until the new one is.
     dtype : "float64" or "float32", default="float64"

@@ -62,10 +62,10 @@ def run(
         float, typer.Option(metavar="P", help="How sure statements about new rows are to be.")
     ] = 0.95,
     least_error: Annotated[
-        bool, typer.Option("--least-error", help="Bound the fewest errors of any hyperplane (slow).")
+        bool, typer.Option("--least-error", help="Bound the errors of every hyperplane.")
     ] = False,
     scaling: Annotated[
-        bool, typer.Option("--scaling", help="Scale columns for a small bound of one pass.")
+        bool, typer.Option("--scaling", help="Scale columns for a small bound.")
     ] = False,
     risk: Annotated[
         bool, typer.Option("--risk", help="With --learner, bound errors on new rows, if rows are independent draws.")
