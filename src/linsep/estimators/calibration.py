@@ -55,7 +55,7 @@ class Recent(NamedTuple):
         return Recent(*(part[-window:] for part in more))
 
     def spread(self, window: int) -> "Recent":
-        """Return at most `window` rows, evenly from all: where they stand is not when they came."""
+        """Return at most `window` rows, evenly from all: rows are not stored in the order of their arrival."""
         rows = len(self.codes)
         return self if rows <= window else self.at(np.arange(window) * rows // window)
 
@@ -186,8 +186,8 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     Any learner with a `decision_function` or `predict_proba` will do; of probabilities, the log-odds are the scores.
     Two classes have one map, from the score to the probability of the
     second; more have one each, class against rest, and what the maps say is divided by its sum (all of them 0: each
-    class is as probable). `predict` answers the most probable class, which need not be the one of the highest score;
-    ties go to the learner's own answer, which is available as `estimator_.predict`.
+    class is as probable). `predict` returns the most probable class, which need not be the one of the highest score;
+    ties go to the learner's own prediction, which is available as `estimator_.predict`.
 
     Parameters
     ----------
@@ -199,8 +199,8 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         number for all classes, by which scores are divided before their softmax: it never changes the label.
     on : "held-out", "progressive" or "prefit", default="held-out"
         What `fit` learns the map from. "held-out": each row is scored by a learner trained on the other folds; the
-        learner that answers is trained on all rows, and its scores should be like theirs: those of an average are,
-        those of weights that the last mistakes have moved may not be. "progressive": the rows are learned in one pass,
+        learner that predicts is trained on all rows, and its scores should be like theirs: those of an average are,
+        those of weights after a late mistake may not be. "progressive": the rows are learned in one pass,
         in the order given, each scored before it is learned (see Notes); for learners that go row by row, and the
         quickest way. "prefit": the rows given to `fit` are held out, and only the map is learned from them.
     cv : int, splitter or iterable of (train, test) rows, default=5
@@ -227,7 +227,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     -----
     `partial_fit` is the online form. Rows are scored block by block, each block before any of it is learned, and the
     map is the one for the last `window` rows: exactly that of `method`, not an approximation that depends on the path.
-    It is found when it is asked for, so that learning costs a score more a row. A block has an eighth of the rows
+    It is computed when it is first used, so that learning costs a score more a row. A block has an eighth of the rows
     before it, 16 at least and 1,024 at most, so that the learner who scores a row had seen almost as much as at its
     turn. How rows are cut into calls changes nothing in the learner; nor in the map, if calls end where blocks end
     (:func:`linsep.estimators.calibration.blocks`), else some rows are scored a little later than they would have been.
@@ -392,7 +392,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable label of each row; ties go to the learner's own answer."""
+        """Return the most probable label of each row; ties go to the learner's own prediction."""
         if self.ensemble:
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return self.classes_[self._codes(self._scores(X))]
@@ -643,7 +643,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:
-    """Return some rows that stand together; of a CSR matrix they are not copied, which takes longer than to learn."""
+    """Return consecutive rows; those of a CSR matrix are not copied, which takes longer than to learn."""
     if getattr(X, "format", None) != "csr":
         return _safe_indexing(X, slice(start, stop))
     first, last = X.indptr[start], X.indptr[stop]

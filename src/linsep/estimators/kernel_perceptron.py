@@ -28,7 +28,7 @@ NO_STREAM = "a precomputed kernel knows all rows: use fit, or a kernel that is c
 class KernelPerceptron(Voter):
     """The voted perceptron with a kernel: v_k.phi(x) is the sum of y_j K(x_j, x) over the first k mistakes.
 
-    On a mistake the row's own weight moves, a_i += y; any other rule may drive it just as well. Rows are learned in
+    On a mistake the row's own weight changes, a_i += y; other rules can replace the perceptron's. Rows are learned in
     blocks, whose kernel values all classes share. The perceptron's bound holds with R² the largest K(x, x) and gamma
     the margin in the feature space. Source: Freund and Schapire (1999); the kernel, Aizerman et al. (1964).
 
@@ -145,7 +145,7 @@ class KernelPerceptron(Voter):
 
     @property
     def dual_coef_(self) -> Array:
-        """How much of each row of `support_` the weights that answer have: (classes, rows), (1, rows) of two."""
+        """How much of each row of `support_` the weights that predict have: (classes, rows), (1, rows) of two."""
         self._check_linear()
         shares, _, divisors = self._hypotheses().dual(self.readout, self.normalize)
         return self._of_classes((shares / divisors).T, axis=0, flat=False)

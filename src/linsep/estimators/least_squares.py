@@ -176,7 +176,7 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
     solver : {"auto", "exact", "iterative", "stream"}, default="auto"
         "exact": orthogonal reflections, block of rows by block, in memory for (features + classes)² numbers, 0.8 GB at
         most. "iterative": LSMR, for wide data, in memory for 16 (rows + features). "stream": "exact", and the sums of
-        the rows are kept, so that `partial_fit` goes on from them. "auto": the formula for one feature, "iterative"
+        the rows are kept, so that `partial_fit` resumes from them. "auto": the formula for one feature, "iterative"
         where the sums would take more than 32 MB or, on sparse rows, more than a second or so, else "exact".
     tol : float, default=1e-8
         Where the iterative solver stops: at `optimality_` <= tol.
@@ -204,7 +204,7 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
     solver_ : str
         The solver used: "formula", "exact", "iterative" or "stream".
     triangle_, rows_ : array, int
-        The sums of a stream, as a triangle, and the rows they stand for.
+        The sums of a stream, as a triangle, and the number of rows in them.
 
     Examples
     --------

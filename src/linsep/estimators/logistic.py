@@ -68,7 +68,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         "auto": "newton" in `fit`, "sgd" with shards and in `partial_fit` and `learn_one`. "newton" and "batch" see all
         rows at once and refuse `partial_fit`; "sgd" goes row by row in `fit` too. For "newton", `tol` is the relative
         gap (f - min f) / f to prove (without a prior: to expect), None is 1e-10. For "batch", `tol` is the relative
-        gain of a step that is too little to go on, None is 1e-6.
+        gain of a step below which the search stops, None is 1e-6.
     eta0 : float, default=0.1
         "sgd": the rate of round t is eta0 / t**power_t.
     power_t : float, default=0.0
@@ -281,7 +281,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
 
     def _take(self, solution: BatchSolution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
-        rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
+        rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of a kind from which "sgd" can resume
         self._state = solved_state(solution, data.n_features, data.bias, Parts(rule, readout=READOUTS[self.readout]))
 
     def _weights_of(self, problem: BatchProblem, joint: bool) -> Array | None:

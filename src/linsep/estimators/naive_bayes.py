@@ -36,7 +36,7 @@ SHARE = Interval(Real, 0, None, closed="left")
 class NaiveBayes(BatchLearner):
     """Naive Bayes: features independent given the class, whose log-odds are weights.
 
-    The answer is the class of the largest prior times the product of its features' probabilities. Its logarithm is
+    The prediction is the class of the largest prior times the product of its features' probabilities. Its logarithm is
     linear, so that `coef_` and `intercept_` are all it takes: log-odds, one row, for two classes, else log
     probabilities, a row for each class. Training counts, in one pass; `partial_fit` in chunks gives the same counts.
 
@@ -52,7 +52,7 @@ class NaiveBayes(BatchLearner):
     kind : "multinomial", "complement", "bernoulli", "categorical" or "gaussian", default="multinomial"
         What a feature is. A count (words of a text): entries of 0 and above; "complement" judges a class by the counts
         of all other classes, which helps where some classes have few rows, and has no priors. Present or absent:
-        entries above `binarize` are present, in training and in answers; `coef_` is for entries of 0 and 1. A category:
+        entries above `binarize` are present, for training and predicting; `coef_` is for entries of 0 and 1. A category:
         one-hot columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is a missing
         value, which counts for nothing. A number, of a normal distribution in each class, with the same variance in
         all.
@@ -159,14 +159,14 @@ class NaiveBayes(BatchLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Count these rows too; the weights are made of the counts when they are asked for.
+        """Count these rows too; the weights are computed from the counts when they are first used.
 
         Parameters
         ----------
         X, y
             As in `fit`.
         classes : array, optional
-            In the first call: all labels that will ever come; others are then an error, and so is to ask for an answer
+            In the first call: all labels that will ever come; others are then an error, and so is a prediction
             while one of them has had no row (unless `priors` are given). Without it labels may arrive at any time.
         sample_weight : array, (rows,), optional
             How many rows each row counts as; 0 leaves it out.
@@ -222,7 +222,7 @@ class NaiveBayes(BatchLearner):
         return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
 
     def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
-        """Replace the classes and the counts; the weights are made of them when they are asked for."""
+        """Replace the classes and the counts; the weights are computed from them when they are first used."""
         self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
         self.open_labels_ = open_labels
         self._replace_counts(tally)

@@ -191,7 +191,7 @@ class Enough:
 
     @property
     def more_helps(self) -> bool:
-        """Whether mistakes are left and still fall, or there was one epoch only, of which nobody can tell.
+        """Whether mistakes are left and still fall, or there was one epoch only, which shows no trend.
 
         They fall if the last epoch made fewer than each in the first half, by more than chance: the square root.
         """

@@ -324,7 +324,7 @@ class History:
         return isinstance(self.kernel, Precomputed)
 
     def copy(self) -> "History":
-        """Return a history that may go on apart from this one; rows so far are shared."""
+        """Return a history that can grow independently of this one; rows so far are shared."""
         return replace(self, support=self.support and self.support.copy(), **NOT_CACHED)
 
     def apart(self) -> "History":

@@ -115,9 +115,9 @@ class OnlineLearner(Learner):
         See `tol`.
     shuffle : bool, "blocks" or "once", default=True
         True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
-        in all; False: as the rows stand. "blocks": blocks of 64 rows in a new random order each epoch, and within
+        in all; False: the order of the rows. "blocks": blocks of 64 rows in a new random order each epoch, and within
         all blocks one more; two thirds of the time of True on large sparse data, as neighbours in memory stay near.
-        Rows that stand in groups of one label are better mixed by True.
+        Use True for rows that are grouped by label.
     random_state : int, RandomState or None, default=None
         The seed, or where to draw it from.
     fit_intercept : bool, default=True
@@ -145,7 +145,7 @@ class OnlineLearner(Learner):
     mixing : "uniform", "rows" or "mistakes", default="uniform"
         A shard's share in the mix: 1, its rows, or the mistakes that it made in the epoch (if none did: 1).
     log : bool or "auto", default="auto"
-        Whether to keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
+        Whether to keep `log_`. "auto": unless the rule updates on nearly every row, or the log outgrows 5 % of the data
         (or 1 MiB, if that is more).
     """
 
@@ -545,7 +545,7 @@ class OnlineLearner(Learner):
         classes : array, optional
             In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
             at any time, with the result that knowing them from the start would have given (one-vs-rest), at the cost
-            of one more binary classifier, which stands in for all labels still to come.
+            of one more binary classifier, which represents all labels still to come.
         sample_weight : array, (rows,), optional
             As in `fit`.
 
