@@ -52,7 +52,7 @@ class NaiveBayes(BatchLearner):
     kind : "multinomial", "complement", "bernoulli", "categorical" or "gaussian", default="multinomial"
         What a feature is. A count (words of a text): entries of 0 and above; "complement" judges a class by the counts
         of all other classes, which helps where some classes have few rows, and has no priors. Present or absent:
-        entries above `binarize` are present, for training and predicting; `coef_` is for entries of 0 and 1. A category:
+        entries above `binarize` are present, in `fit` and in `predict`; `coef_` is for entries of 0 and 1. A category:
         one-hot columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is a missing
         value, which counts for nothing. A number, of a normal distribution in each class, with the same variance in
         all.
