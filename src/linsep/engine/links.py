@@ -20,7 +20,7 @@ relative to its own highest sum, and once such rows have cost as much as a new i
 moves to the highest sum (:data:`recenter`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """
 
-from math import exp, expm1, frexp, inf, ldexp, log
+from math import copysign, exp, expm1, frexp, inf, ldexp, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +119,7 @@ scale_by = multimethod(0)
 needs_fold = multimethod(0)
 """needs_fold(w, lo): whether the binary classifier's scale has left the range in which it is accurate."""
 fold = multimethod(0)
-"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
+"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and compute ||w||² again if s determines it."""
 measure = multimethod(0)
 """measure(w, lo, keep, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies
 times in the binary classifier (+x to one class and -x to another are two). `score` is that before w shrank."""
@@ -262,7 +262,9 @@ def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
         size = r**w.number if w.number * log(r) < MOST else inf
     else:  # e^{number s} - e^{-number s}, without cancellation near 0
         size = exp_or_inf(w.number * (abs(s) - origin)) * -expm1(-2 * w.number * abs(s))
-    return size if s > 0 else -size
+    return copysign(
+        size, s
+    )  # not a choice by s > 0, which may be compiled to a branch that is mispredicted half the time
 
 
 @inlined

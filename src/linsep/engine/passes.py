@@ -2,11 +2,10 @@
 
 Three passes learn: :func:`learn_rows` (one column of weights), :func:`learn_classes` (each class against the rest, all
 in one walk over a row) and :func:`learn_pairs` (the true class against its rival). Two score: :func:`score_rows` and
-:func:`score_classes`. Each is compiled for the kinds it is asked for and kept on disk. Kinds travel as plain tuples,
+:func:`score_classes`. Each is compiled for given kinds and kept on disk. Kinds travel as plain tuples,
 which numba unpacks much faster than named ones, and get their names back inside.
 
-Whether imaged weights need what is rarely done is asked here, not inside the verbs that do it: a call with arrays in
-its hands counts references, even where it then does nothing.
+The passes decide whether imaged weights need rare work, such as a new image, before they call the function for it.
 
 A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
 there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status

@@ -91,7 +91,7 @@ class Log(NamedTuple):
 
     A line of `numbers` is the row, the round, and the classes that the update names: none (binary), one, or the true
     class and its rival. A line of `sizes` is the amount, and what was kept, where they are not 1; else empty. `scores`
-    are those before each update, for what is later asked of the weights on the way; no room if nothing is.
+    are those before each update, for readouts that predict with earlier hypotheses; else there is no room for them.
     """
 
     numbers: Array
@@ -105,9 +105,9 @@ tick = multimethod(0)
 see = multimethod(0)
 """see(readout, rule, w, score, y, c): the rule is shown a row's score and y; add its loss if losses are summed."""
 note = multimethod(0)
-"""note(readout, j, c, d): s[j, c] has moved by d."""
+"""note(readout, j, c, d): d was added to s[j, c]."""
 has_room = multimethod(0)
-"""has_room(readout, j, c, d): whether s[j, c] may move by up to d without a number of the readout leaving its range."""
+"""has_room(readout, j, c, d): whether all numbers of the readout stay in range if s[j, c] changes by up to d."""
 bank = multimethod(0)
 """bank(readout, w, lo, hi): keep the sum so far, before the meaning of s changes."""
 

@@ -19,12 +19,12 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 MOST = 1 << 16
-"""Threads that may be asked for."""
+"""The largest `n_jobs`."""
 SIGNALS = tuple(sorted(map(int, signal.valid_signals())))
 
 
 def threads(n_jobs: int | None) -> int:
-    """Return the number of threads that `n_jobs` asks for: None is 1, -1 all cores, -2 all but one."""
+    """Return the number of threads that `n_jobs` means: None is 1, -1 all cores, -2 all but one."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs > MOST:

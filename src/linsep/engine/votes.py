@@ -1,8 +1,8 @@
 """Sum the votes of all hypotheses of a run in compiled code, without storing any of them.
 
 A hypothesis differs from the one before it by one row, v_{k+1} = keep_k v_k + amount_k x_{place_k}, so that its scores
-on all points do by one row of the kernel matrix between the rows of updates and the points. Points are asked side by
-side, a block of them in each walk over the updates. What each addition to a score rounds off is summed beside it
+on all points do by one row of the kernel matrix between the rows of updates and the points. A block of
+points is scored in each walk over the updates. What each addition to a score rounds off is summed beside it
 (Knuth's two-sum), so that however many updates there are, a sign is wrong only where the score is nothing but rounding
 of the products themselves.
 """
@@ -59,7 +59,7 @@ def walk(
         Up to each mark: sum of counts * sign(score), of counts * score, of counts * scale * score, and the score. With
         no room for them, all but the votes are left out.
     picked : (Q,), written
-        The scores asked for by `picks`.
+        The scores that `picks` names.
     """
     lost, totals = np.zeros(len(score)), np.zeros((3, len(score)))
     _walk(

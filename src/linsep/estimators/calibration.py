@@ -55,7 +55,7 @@ class Recent(NamedTuple):
         return Recent(*(part[-window:] for part in more))
 
     def spread(self, window: int) -> "Recent":
-        """Return at most `window` rows, evenly from all: where they stand is not when they came."""
+        """Return at most `window` rows, evenly from all: rows are not stored in the order of their arrival."""
         rows = len(self.codes)
         return self if rows <= window else self.at(np.arange(window) * rows // window)
 
@@ -227,7 +227,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     -----
     `partial_fit` is the online form. Rows are scored block by block, each block before any of it is learned, and the
     map is the one for the last `window` rows: exactly that of `method`, not an approximation that depends on the path.
-    It is found when it is asked for, so that learning costs a score more a row. A block has an eighth of the rows
+    It is computed when it is first used, so that learning costs a score more a row. A block has an eighth of the rows
     before it, 16 at least and 1,024 at most, so that the learner who scores a row had seen almost as much as at its
     turn. How rows are cut into calls changes nothing in the learner; nor in the map, if calls end where blocks end
     (:func:`linsep.estimators.calibration.blocks`), else some rows are scored a little later than they would have been.
@@ -643,7 +643,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:
-    """Return some rows that stand together; of a CSR matrix they are not copied, which takes longer than to learn."""
+    """Return consecutive rows; those of a CSR matrix are not copied, which takes longer than to learn."""
     if getattr(X, "format", None) != "csr":
         return _safe_indexing(X, slice(start, stop))
     first, last = X.indptr[start], X.indptr[stop]

@@ -28,7 +28,7 @@ NO_STREAM = "a precomputed kernel covers all rows: use fit, or a kernel that is 
 class KernelPerceptron(Voter):
     """The voted perceptron with a kernel: v_k.phi(x) is the sum of y_j K(x_j, x) over the first k mistakes.
 
-    On a mistake the row's own weight moves, a_i += y; any other rule may drive it just as well. Rows are learned in
+    On a mistake the row's own weight changes, a_i += y; other rules can replace the perceptron's. Rows are learned in
     blocks, whose kernel values all classes share. The perceptron's bound holds with R² the largest K(x, x) and gamma
     the margin in the feature space. Source: Freund and Schapire (1999); the kernel, Aizerman et al. (1964).
 

@@ -281,7 +281,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
 
     def _take(self, solution: BatchSolution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
-        rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
+        rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of a kind from which "sgd" can resume
         self._state = solved_state(solution, data.n_features, data.bias, Parts(rule, readout=READOUTS[self.readout]))
 
     def _weights_of(self, problem: BatchProblem, joint: bool) -> Array | None:

@@ -159,7 +159,7 @@ class NaiveBayes(BatchLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Count these rows too; the weights are made of the counts when they are asked for.
+        """Count these rows too; the weights are computed from the counts when they are first used.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class NaiveBayes(BatchLearner):
         return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
 
     def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
-        """Replace the classes and the counts; the weights are made of them when they are asked for."""
+        """Replace the classes and the counts; the weights are computed from them when they are first used."""
         self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
         self.open_labels_ = open_labels
         self._replace_counts(tally)

@@ -24,7 +24,7 @@ class VotedPerceptron(Voter):
     probability c_k / m err with probability E[k] / m, and the vote at most twice as often (Freund and Schapire, 1999).
 
     No v_k is stored, only the distinct rows of mistakes: v_k.x is a sum over the first k mistakes, so that one
-    walk over them asks all. `readout` and `normalize` may be changed after training, at no cost.
+    walk over them gives the scores of all. `readout` and `normalize` may be changed after training, at no cost.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ class Record:
     rounds : array of int64
         Its round, counted from 1 over all epochs.
     classes : array of int64, or None for a binary learner
-        One-vs-rest: the class whose binary classifier moved. Pairs: (k, 2), the true class and its rival. Numbers into
-        `classes_`.
+        One-vs-rest: the class of the binary classifier updated. Pairs: (k, 2), the true class and its rival. Numbers
+        into `classes_`.
     amounts : array of float64, or None where every step is +1 or -1
         Factors of x.
     keeps : array of float64, or None for a rule that never shrinks
@@ -72,7 +72,7 @@ class Record:
 
 
 def lines_with_room(names: int, sizes: int, room: int, scored: bool = False) -> Log:
-    """Return room for updates that name that many classes and have that many sizes, with their scores if asked."""
+    """Return room for updates that name that many classes and have that many sizes, with their scores if `scored`."""
     numbers, scores = np.empty((room, 2 + names), np.int64), np.empty(room if scored else 0)
     return Log(numbers, np.empty((room, sizes)), scores, np.zeros(1, np.int64))
 

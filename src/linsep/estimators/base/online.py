@@ -115,9 +115,9 @@ class OnlineLearner(Learner):
         See `tol`.
     shuffle : bool, "blocks" or "once", default=True
         True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
-        in all; False: as the rows stand. "blocks": blocks of 64 rows in a new random order each epoch, and within
+        in all; False: the order of the rows. "blocks": blocks of 64 rows in a new random order each epoch, and within
         all blocks one more; two thirds of the time of True on large sparse data, as neighbours in memory stay near.
-        Rows that stand in groups of one label are better mixed by True.
+        Use True for rows that are grouped by label.
     random_state : int, RandomState or None, default=None
         The seed, or where to draw it from.
     fit_intercept : bool, default=True
