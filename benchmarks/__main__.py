@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from benchmarks.timing import Line, Row, Skip
+from benchmarks.timing import Line, Row, Skip, amount
 
 GROUPS = (
     "epochs", "multiclass", "narrow", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading",
@@ -37,20 +37,6 @@ def measured(name: str, repeats: int) -> Iterator[Line]:
         # Ten epochs on data that are not separable: running out of them is no news here.
         warnings.simplefilter("ignore")
         yield from import_module(f"benchmarks.{name}").lines(repeats)
-
-
-def amount(value: float, unit: str) -> str:
-    """Return a measurement for the eye."""
-    if unit == "B":
-        return f"{value / 1e6:.1f} MB"
-    if unit == "%":
-        return f"{value:.2f} %"
-    if unit == "":
-        return f"{value:,.0f}"
-    for factor, name in ((1.0, "s"), (1e3, "ms")):
-        if value * factor >= 1:
-            return f"{value * factor:.3g} {name}"
-    return f"{value * 1e6:.3g} µs"
 
 
 def table_of(lines: list[Line]) -> Table:
