@@ -123,8 +123,8 @@ class Preconditioner:
             self._set_heavy(problem, heavy, spread, bent[heavy])
 
     def _set_heavy(self, problem: LogisticProblem, heavy: Array, spread: Array, bent: Array) -> None:
-        rows = problem.data.take(heavy).to_scipy().astype(np.float64)
-        self.rows = sp.hstack([rows, np.full((len(heavy), 1), problem.data.bias)], format="csr")
+        bias = sp.csr_array(np.full((len(heavy), 1), problem.data.bias))
+        self.rows = sp.hstack([problem.data.take(heavy).to_scipy().astype(np.float64), bias], format="csr")
         self.columns = self.rows.T.tocsr()
         floor = np.where(problem.penalty > 0, problem.penalty, self.diagonal / 1000)
         rest = np.maximum(self.diagonal - self.columns.power(2) @ bent, floor)
