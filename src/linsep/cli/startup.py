@@ -99,17 +99,17 @@ def load_scikit_learn() -> None:
 
 def _postpone(name: str) -> None:
     """Make a module that is loaded when an attribute of it is first read."""
-    spec = find_spec(name)
-    if name in sys.modules or spec is None or spec.loader is None:
+    spec = None if name in sys.modules else find_spec(name)
+    if spec is None or spec.loader is None:
         return
-    loader, module, lock, begun = spec.loader, module_from_spec(spec), RLock(), False
+    module, run, lock, begun = module_from_spec(spec), spec.loader.exec_module, RLock(), False
 
     def load(attribute: str) -> Any:
         nonlocal begun
         with lock:  # another thread waits for the whole module
             if not begun:
                 begun = True
-                loader.exec_module(module)
+                run(module)
         if attribute not in vars(module):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         return vars(module)[attribute]

@@ -367,7 +367,7 @@ def learn_pairs(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             true = np.intp(label_of(X, codes, i))
             rival = best_rival(scores, true)
             if rival < 0:
-                if not isfinite(scores[true] + 0.0 * xx):
+                if not isfinite(scores[true] + 0.0 * xx if normed else scores[true]):
                     return p, BAD_SCORE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
