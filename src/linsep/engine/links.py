@@ -63,7 +63,11 @@ class Scaled(NamedTuple):
 
 
 class FreeBias(Scaled):
-    """Scaled weights of which the bias never shrinks, and has no part in `norm2`."""
+    """Scaled weights of which the bias never shrinks, and has no part in `norm2`.
+
+    Where they are not `normed`, `norm2` is that of the weights of the features of the row last added: what
+    scikit-learn's stochastic estimators take for ||w||² on sparse rows when they look whether to stop.
+    """
 
     __slots__ = ()
 
@@ -72,7 +76,7 @@ class Clipped(NamedTuple):
     """The weights of `FreeBias`, which every round also pulls towards 0, and not beyond: an L1 penalty.
 
     A weight is pulled when a row has its feature, by all that it has missed. `pull` is the sum of all rounds' pulls,
-    `pulled` how far each weight was moved by them, and `norm1` the sum of |s| without the bias.
+    `pulled` how far each weight was moved by them, and `norm1` the sum of |s| of the weights that `norm2` is of.
     Source: Tsuruoka, Tsujii and Ananiadou (2009), stochastic gradient descent with a cumulative penalty.
     """
 
@@ -145,7 +149,6 @@ def _(w: Additive | Scaled) -> Array:
 
 @touch.when(Additive)
 @touch.when(Scaled)
-@touch.when(FreeBias)
 def _(w: Additive | Scaled, j: int, c: int, d: float) -> None:
     w.s[j, c] += d
 
@@ -155,7 +158,16 @@ def _(w: Clipped, j: int, c: int, d: float) -> None:
     s = w.s[j, c]
     w.s[j, c] = s + d
     if not is_bias(w, j):
-        w.norm1[c] += abs(s + d) - abs(s)
+        w.norm1[c] += abs(s + d) - (abs(s) if w.normed else 0.0)
+        if not w.normed:
+            w.norm2[c] += (w.scale[c] * (s + d)) ** 2
+
+
+@touch.when(FreeBias)
+def _(w: FreeBias, j: int, c: int, d: float) -> None:
+    w.s[j, c] += d
+    if not (w.normed or is_bias(w, j)):
+        w.norm2[c] += (w.scale[c] * w.s[j, c]) ** 2
 
 
 @norm1.when(Clipped)
@@ -208,21 +220,35 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
 
 
 @measure.when(FreeBias)
+def _(w: FreeBias, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
+    w.norm2[lo] = norm2_after(w, lo, keep, amount, score, X, x) if w.normed else 0.0
+
+
 @measure.when(Clipped)
-def _(w: Any, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
+def _(w: Clipped, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
+    w.norm2[lo] = norm2_after(w, lo, keep, amount, score, X, x) if w.normed else 0.0
+    if not w.normed:
+        w.norm1[lo] = 0.0
+
+
+@inlined
+def norm2_after(w: Any, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace) -> float:
+    """Return ||w||², without the bias, after amount * x is added; `score` is that before w shrank."""
     bias = X.bias * w.s[w.s.shape[0] - 1, lo] * w.scale[lo]
-    w.norm2[lo] += amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias) * copies)
+    return w.norm2[lo] + amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias))
 
 
 @fold.when(FreeBias)
 def _(w: FreeBias, lo: int, hi: int, factor: float) -> None:
     last = w.s.shape[0] - 1
     for c in range(lo, hi):
-        w.norm2[c] = 0.0
+        if w.normed or factor == 0.0:
+            w.norm2[c] = 0.0
     for j in range(last):
         for c in range(lo, hi):
             w.s[j, c] *= factor
-            w.norm2[c] += w.s[j, c] * w.s[j, c]
+            if w.normed:
+                w.norm2[c] += w.s[j, c] * w.s[j, c]
     for c in range(lo, hi):
         w.s[last, c] *= w.scale[c]
         w.scale[c] = 1.0
@@ -232,12 +258,14 @@ def _(w: FreeBias, lo: int, hi: int, factor: float) -> None:
 def _(w: Clipped, lo: int, hi: int, factor: float) -> None:
     last = w.s.shape[0] - 1
     for c in range(lo, hi):
-        w.norm1[c] = w.norm2[c] = 0.0
+        w.norm1[c] *= factor
+        if w.normed or factor == 0.0:
+            w.norm2[c] = 0.0
     for j in range(last):
         for c in range(lo, hi):
             w.s[j, c] *= factor
-            w.norm1[c] += abs(w.s[j, c])
-            w.norm2[c] += w.s[j, c] * w.s[j, c]
+            if w.normed:
+                w.norm2[c] += w.s[j, c] * w.s[j, c]
     for c in range(lo, hi):
         w.s[last, c] *= w.scale[c]
         w.scale[c] = 1.0

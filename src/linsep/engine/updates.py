@@ -149,8 +149,9 @@ def clip(w: Clipped, readout: Any, S: Any, x: RowPlace, pull: float) -> None:
                 continue
             w.s[j, c] = left
             w.pulled[j, c] += scale * (left - s)
-            w.norm1[c] += abs(left) - abs(s)
-            w.norm2[c] += scale * scale * (left * left - s * s)
+            if w.normed:
+                w.norm1[c] += abs(left) - abs(s)
+                w.norm2[c] += scale * scale * (left * left - s * s)
             note(readout, j, c, left - s)
 
 

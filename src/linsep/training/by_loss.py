@@ -85,6 +85,8 @@ class Columns:
         """Make one pass over the rows; the average begins before the round `onset`."""
         state, n, begin = self.state, len(order) or data.n_rows, 0
         state.readout.losses[:] = 0.0
+        if hasattr(state.link, "normed"):
+            state.link = state.link._replace(normed=isinstance(data, Dense))
         if self.onset is not None and not self.averages:
             begin = min(max(0, self.onset - 1 - int(state.tally.rounds[0])), n)
             if begin:
