@@ -43,7 +43,7 @@ WORST, STRONGEST = 12, 12
 PETALS = ["petal length (cm)", "petal width (cm)"]
 TITLE = f"{len(ONLINE)} ways to draw a line between things"
 SUBTITLE = (
-    f"A linear classifier tells classes apart by weighing features: on paper that is a straight line, in many "
+    f"A linear classifier separates classes by weighing features: on paper that is a straight line, in many "
     f"dimensions a flat boundary. Here {len(ONLINE)} of them learn four data sets, one row at a time, on one thread."
 )
 GLANCE = """
@@ -293,7 +293,7 @@ def _digits(one: Done, seed: int) -> list[Part]:
     sure = margins(learner, data.X_test, truth, ax=axes(2.9))
     parts += [
         Picture(pictures, "The weights of each digit's classifier as pictures",
-                "Its weights as a picture: ink in blue places speaks for the digit, in orange places against it."),
+                "Its weights as a picture: ink in blue places favours the digit, ink in orange places opposes it."),
         Picture(sure, "Margins of digits", "How clearly the true digit wins, or loses, against its best rival."),
     ]  # fmt: skip
     return parts

@@ -98,7 +98,7 @@ scale_by = multimethod(0)
 needs_fold = multimethod(0)
 """needs_fold(w, lo): whether the binary classifier's scale has left the range in which it is accurate."""
 fold = multimethod(0)
-"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
+"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s determines it."""
 measure = multimethod(0)
 """measure(w, lo, keep, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies
 times in the binary classifier (+x to one class and -x to another are two). `score` is that before w shrank."""

@@ -43,7 +43,7 @@ WORST = 10
 """Rows that a page shows of those that the model is most wrong about."""
 OF_CONTRIBUTIONS = (
     "Each feature is shown with its weight times its value, which it adds to the score of the predicted class: what is "
-    "above 0 speaks for the prediction, what is below 0 against it."
+    "above 0 favours the prediction, what is below 0 opposes it."
 )
 OF_ENTRIES = "Each row is shown with its largest entries: the model's weights are not those of features."
 OF_WEIGHTS = "Weights times features add up to a score."
