@@ -39,9 +39,9 @@ TIGHT = 0.006
 CLOSER = 0.1
 """Factor of precision of the Delta trick's bound for one pass, which converges fast."""
 SMALL = 1 << 20
-"""Entries of the data up to which margins are followed to the end, of use or not."""
+"""Entries of the data up to which margins are followed to the end, useful or not."""
 STARTS = 4
-"""Weights from which the search for few errors sets out."""
+"""Number of weights from which the search for few errors starts."""
 FEW = 4096
 """Rows of a mixture that may be solved for in rationals, at most."""
 

@@ -42,7 +42,7 @@ Tell = Callable[[str, float], None]
 
 
 class Split(NamedTuple):
-    """Rows to learn from and rows to be judged by, with pixels as they are stored."""
+    """Training rows and test rows, with pixels as they are stored."""
 
     X: Any
     y: Array

@@ -91,7 +91,7 @@ def fit(
     client : distributed.Client, address of a scheduler, or None
         The workers; None is threads of this process, `n_jobs` of the learner.
     epochs : int, optional
-        The most epochs. Default: the learner's `max_iter`.
+        Maximum number of epochs. Default: the learner's `max_iter`.
     checkpoint : path, optional
         A model file that is written after every epoch. If it exists, from the same learner and data, training resumes
         from it, and gives the same weights as an uninterrupted run.

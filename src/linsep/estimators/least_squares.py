@@ -185,7 +185,7 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
     fit_intercept : bool, default=True
         If True, there is an intercept.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows.
+        Factors of the sample weights, by class.
     n_jobs : int or None, default=None
         Threads of the iterative solver and of prediction.
 

@@ -38,7 +38,7 @@ class LinearProgram(BatchLearner):
     intercept_scaling : float, default=1.0
         The constant feature's value, beta in the theorems.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows. Weights count for "hinge", "absolute-error" and "zero-one",
+        Factors of the sample weights, by class. Weights count for "hinge", "absolute-error" and "zero-one",
         for which they must lie within a factor of 1e5; for the others rows of weight 0 are absent, and all others are
         alike.
     max_rows : int, default=200

@@ -82,8 +82,8 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     readout : "last" or "average", default="last"
         "sgd": which weights predict.
     max_iter : int or None, default=None
-        The most epochs of "sgd", or steps of the others. None: 10 epochs of "sgd", 1000 steps of "batch", 100 of
-        "newton".
+        Maximum number of epochs of "sgd", or of steps of the other solvers. None: 10 epochs of "sgd", 1000 steps of
+        "batch", 100 of "newton".
     multi_class : {"auto", "multinomial", "ovr", "joint"}, default="auto"
         Of more than two classes: "multinomial" is a softmax over all, for "newton" and "batch"; "ovr" is one binary
         classifier a class against the rest; "joint", for "sgd", is the true class against its best rival. "auto":

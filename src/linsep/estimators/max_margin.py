@@ -64,7 +64,7 @@ class MaxMargin(BatchLearner):
         If True, the bias is the weight of a constant feature and thus a part of ||w||, as in the theorems; else it is
         free, and the margin is the distance to the boundary: half the distance between the hulls of the two classes.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows.
+        Factors of the sample weights, by class.
     random_state : int, RandomState or None, default=None
         The seed of the order of rows, or where to draw it from.
     n_jobs : int or None, default=None

@@ -59,12 +59,12 @@ class PassiveAggressiveRegressor(Regressor):
     readout : "last" or "average", default="last"
         The weights that predict.
     max_iter : int, default=10
-        The most epochs.
+        Maximum number of epochs.
     tol : float or None, default=1e-3
         Training stops when the mean loss of an epoch was not below the best by more than `tol`, `n_iter_no_change`
         times in a row. None: after `max_iter` epochs.
     n_iter_no_change : int, default=5
-        See `tol`.
+        Number of epochs for `tol`.
     early_stopping : bool, default=False
         If True, a share of the rows is set aside, and the mean loss of their predictions decides when to stop.
     validation_fraction : float, default=0.1

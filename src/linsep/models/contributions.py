@@ -68,7 +68,7 @@ class Explanation(NamedTuple):
 def explain(model: Any, X: Any, *, n: int = 10) -> list[Explanation]:
     """Return what the prediction for each row is made of: score = bias + sum of weights times values.
 
-    Of two classes, amounts above 0 speak for the predicted label, amounts below 0 for the other. Of more, amounts are
+    Of two classes, positive amounts favour the predicted label, negative amounts the other. Of more, amounts are
     parts of the predicted class's own score; for naive Bayes, of that score less the mean over the classes. The score
     of a calibrated model is that of its learner.
 

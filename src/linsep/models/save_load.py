@@ -111,9 +111,9 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
     path : path
         The file.
     rules : rules of one's own, optional
-        Those that a learner was saved with: a file holds their names and numbers alone.
+        Classes that a learner was saved with: a file holds their names and numbers alone.
     kernels : functions of one's own, optional
-        Those that a KernelPerceptron was saved with: a file holds their names alone.
+        Functions that a KernelPerceptron was saved with: a file holds their names alone.
 
     Returns
     -------

@@ -112,7 +112,7 @@ def _first_two(X: Any) -> tuple[Array, Array]:
 DRAWN = 2000
 """The most rows to draw; of more, a sample is drawn, and determines the plane."""
 GRID, BEYOND = 200, 3
-"""The grid's points on each axis, and how many times as far it goes on on either side."""
+"""Points of the grid on each axis, and the factor of its extension on either side."""
 MANY = 60
 """The rings of more mistakes than this are smaller."""
 HONEST = 0.9

@@ -273,7 +273,7 @@ def _draw_strip(ax: Axes, counts: Array) -> None:
 
 
 CURVE_POINTS = 400
-"""The most points of a curve: more can't be told apart."""
+"""The most points of a curve: more can't be distinguished."""
 
 
 def roc(y: Any, score: Any, *, labels: Any = None, threshold: float | None = None, ax: Axes | None = None) -> Axes:

@@ -50,7 +50,7 @@ class Brier(NamedTuple):
     reliability: float
     """The mean of (h_g - ybar_g)² over rows, g being the row's group: 0 for forecasts that equal the frequencies."""
     resolution: float
-    """The mean of (ybar_g - ybar)²: how far the groups tell rows apart."""
+    """The mean of (ybar_g - ybar)²: how well the groups separate rows."""
     uncertainty: float
     """ybar (1 - ybar): the score of saying ybar always."""
     within_variance: float

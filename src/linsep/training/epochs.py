@@ -106,7 +106,7 @@ def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights:
     epochs : int
         The epochs made.
     enough : Enough
-        Why they ended, and whether more would help.
+        The reason why they ended, and whether more would help.
     """
     refuse_many_rounds(how._most_epochs, data.n_rows, int(state.tally.rounds[0]))
     jobs, enough = threads(how.n_jobs), Enough(how, state)

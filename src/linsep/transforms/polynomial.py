@@ -354,7 +354,7 @@ class Polynomial(FeatureMap):
     degree : int or (int, int), default=2
         The highest degree, or the lowest and the highest.
     interaction_only : bool, default=False
-        If True, no feature is multiplied by itself.
+        If True, omit powers of a feature.
     include_bias : bool, default=False
         If True, the first column is 1; a learner with `fit_intercept=True` has a bias already.
     terms : list or None, default=None
@@ -364,7 +364,7 @@ class Polynomial(FeatureMap):
     Attributes
     ----------
     term_factors_, term_lengths_ : arrays of int
-        Where terms are given: the columns of all of their factors, one after another, and how many each has.
+        If terms are given: the columns of all of their factors, one after another, and how many each has.
 
     Examples
     --------

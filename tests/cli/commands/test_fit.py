@@ -361,7 +361,7 @@ def test_a_report_tells_what_was_trained_on_what(how):
     page = Path("page.html").read_text()
     for heading in ("What was trained on what", "How it learned", "Strongest features", "What next"):
         assert heading in page
-    assert ("Most wrong about" in page) == ("--stream" not in how or "--test" in how)
+    assert ("Largest errors" in page) == ("--stream" not in how or "--test" in how)
     assert ("flatters it" in page) == (how == [])
     assert page.count("<svg") >= (2 if how == ["--stream"] else 3)
     assert "Progressive error" in page

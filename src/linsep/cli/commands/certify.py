@@ -59,7 +59,7 @@ def run(
         float, typer.Option(metavar="E", help="The error rate for which a sample size is stated.")
     ] = 0.05,
     confidence: Annotated[
-        float, typer.Option(metavar="P", help="How sure statements about new rows are to be.")
+        float, typer.Option(metavar="P", help="The confidence of statements about new rows.")
     ] = 0.95,
     least_error: Annotated[
         bool, typer.Option("--least-error", help="Bound the errors of every hyperplane.")

@@ -46,13 +46,13 @@ def run(
     data: Sources,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="The file that the model is written to.")],
     test: Annotated[
-        list[str] | None, typer.Option("--test", metavar="FILE", help="Rows to judge the model by; again for more.")
+        list[str] | None, typer.Option("--test", metavar="FILE", help="Test rows; repeatable.")
     ] = None,
     holdout: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Judge the model by this share of the rows.")
+        float | None, typer.Option(metavar="SHARE", help="Hold out this share of the rows as test rows.")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="MODEL", help="Continue to train this model.")
+        Path | None, typer.Option("--resume", metavar="MODEL", help="Resume training of this model.")
     ] = None,
     restart: Annotated[
         bool,
@@ -64,7 +64,7 @@ def run(
         bool,
         typer.Option(
             "--stream",
-            help="Learn rows as they come, in bounded memory.",
+            help="Train on rows as they arrive, in bounded memory.",
         ),
     ] = False,
     open_labels: Annotated[

@@ -189,7 +189,7 @@ def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -
     """Print the features of each class on lines of their own."""
     from linsep.cli.terminal.output import facts, note, title
 
-    title(console, "Speaks for")
+    title(console, "Favours")
     texts = {
         word(part.label): ", ".join(
             f"{word(name)}\xa0({weight:.3g})" for name, weight in zip(names, part.weights, strict=True)

@@ -27,7 +27,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[DATA]...", show_default=False,
-            help="Files, patterns in quotes, a folder, or - for the standard input (if none is given, too).",
+            help="Files, patterns in quotes, a folder, or - for the standard input. Default: -.",
         ),
     ] = None,
     out: Annotated[

@@ -83,7 +83,7 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True)
 class Contest:
-    """Rows to learn from and rows to be judged by."""
+    """Training rows and test rows."""
 
     train: Dataset
     test: Dataset
@@ -107,7 +107,7 @@ class Contest:
 
     @property
     def classes(self) -> Array:
-        """The labels of the rows to learn from."""
+        """The labels of the training rows."""
         return np.unique(self.train.y)
 
     def attempts(

@@ -17,7 +17,7 @@ from linsep.models.save_load import Saved, opened
 
 
 class Strongest(NamedTuple):
-    """Features that speak for a class, the strongest first: their columns, and weights above 0."""
+    """Features that favour a class, the strongest first: their columns, and weights above 0."""
 
     label: Any
     columns: Array

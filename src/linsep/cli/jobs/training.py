@@ -246,7 +246,7 @@ def _free_memory() -> int | None:
 
 
 def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Array | None]:
-    """Return the rows to learn from and those held out, each in the order of the data; None for all and none."""
+    """Return the training rows and the held-out rows, each in the order of the data; None for all and none."""
     if holdout is None:
         return None, None
     order = np.random.default_rng([seed, HELD_OUT]).permutation(n)

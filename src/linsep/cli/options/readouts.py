@@ -16,7 +16,7 @@ Readout = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help=f"Which weights predict: {', '.join(READOUTS)}. For models of voted-perceptron and kernel-perceptron, "
+        help=f"The weights that predict: {', '.join(READOUTS)}. For models of voted-perceptron and kernel-perceptron, "
         "which keep them all. Default: the readout chosen at fit.",
     ),
 ]
@@ -25,7 +25,7 @@ Normalize = Annotated[
     typer.Option(
         "--normalize/--no-normalize",
         show_default=False,
-        help="Of the same models: whether all weights are divided by their length first.",
+        help="For the same models: divide all weights by their length first.",
     ),
 ]
 

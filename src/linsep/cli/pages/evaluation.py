@@ -44,7 +44,7 @@ WORST = 10
 """Rows that a page shows of those that the model is most wrong about."""
 OF_CONTRIBUTIONS = (
     "Each feature is shown with its weight times its value, which it adds to the score of the predicted class: what is "
-    "above 0 speaks for the prediction, what is below 0 against it."
+    "above 0 favours the prediction, what is below 0 opposes it."
 )
 OF_ENTRIES = "Each row is shown with its largest entries: the model's weights are not those of features."
 OF_WEIGHTS = "Weights times features add up to a score."
@@ -187,7 +187,7 @@ class Evaluation:
         if len(drawn.y):
             of = f" Of {scores.rows:,} rows, every {self.step}th is drawn." if self.step > 1 else ""
             sections.append(Section("Predictions", [*self._pictures(drawn, of), *_curves(scores)]))
-        sections.append(Section("Most wrong about", self._worst()))
+        sections.append(Section("Largest errors", self._worst()))
         features = features_of(self.saved)
         if features is not None:
             sections.append(Section("Strongest features", [features]))
@@ -306,7 +306,7 @@ def write_comparison(
     """Write a page about learners side by side, with the options that read the data and that compare learners."""
     able = [attempt for attempt in attempts if attempt.error is not None]
     refused = [Fact(attempt.name, attempt.why or "") for attempt in attempts if attempt.error is None]
-    tiles = [Fact("rows to learn from", len(contest.train.y)), Fact("rows to be judged by", len(contest.test.y)),
+    tiles = [Fact("training rows", len(contest.train.y)), Fact("test rows", len(contest.test.y)),
              Fact("features", contest.train.X.shape[1]), Fact("classes", len(contest.classes))]  # fmt: skip
     if able:
         tiles.insert(0, Fact("lowest error", percent(able[0].error or 0.0), able[0].name))
@@ -316,7 +316,7 @@ def write_comparison(
         parts.append(Picture(comparison(able, ax=_axes(height, width)), "Learners ranked by test error"))
     sections = [Section("Ranking", [*parts, _ranking(able)])]
     if refused:
-        sections.append(Section("Not on these data", [Facts(refused)]))
+        sections.append(Section("Refused on these data", [Facts(refused)]))
     best = able[0].candidate.words if able and able[0].candidate is not None else ["--learner", DEFAULT]
     judged_by = [word for name in test or () for word in ("--test", name)]
     own = parameter_words(parameters, [of.candidate.learner for of in attempts if of.candidate is not None])
@@ -324,7 +324,7 @@ def write_comparison(
     train = [*best, "-o", "model.linsep"]
     commands = f"{compare}\n{join(['linsep', 'fit', *data, *read, *train])}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
-    sections.append(Section("Again, and next", [note, Code(commands)]))
+    sections.append(Section("Repeat and continue", [note, Code(commands)]))
     Report(f"{count_of(attempts)} on {file_names(data)}", "Learners side by side", tiles, sections).write(path)
 
 

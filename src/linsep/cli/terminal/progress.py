@@ -482,7 +482,7 @@ class ShardsTrainingProgress(TrainingProgress):
     rows, rejected, lost : int
         Rows of an epoch, malformed ones that were left out, and workers that were lost.
     began, scanned : float
-        When workers were ready, by `perf_counter`, and the seconds until all shards had been scanned once.
+        The time at which workers were ready, by `perf_counter`, and the seconds until all shards had been scanned once.
     """
 
     def __init__(self, shown: bool = True, window: int | None = None) -> None:

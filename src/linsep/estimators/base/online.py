@@ -107,19 +107,19 @@ class OnlineLearner(Learner):
     Parameters
     ----------
     max_iter : int, default=10
-        The most epochs.
+        Maximum number of epochs.
     tol : float or None, default=None
         None: stop after an epoch without an update. A number: stop as well when the epoch's share
         of mistakes has not fallen by more than `tol` below the best for `n_iter_no_change` epochs.
     n_iter_no_change : int, default=5
-        See `tol`.
+        Number of epochs for `tol`.
     shuffle : bool, "blocks" or "once", default=True
         True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
         in all; False: the order of the rows. "blocks": blocks of 64 rows in a new random order each epoch, and within
         all blocks one more; two thirds of the time of True on large sparse data, as neighbours in memory stay near.
         Use True for rows that are grouped by label.
     random_state : int, RandomState or None, default=None
-        The seed, or where to draw it from.
+        The seed, or a generator that draws the seed.
     fit_intercept : bool, default=True
         If True, rows get a constant feature.
     intercept_scaling : float or "auto", default="auto"
@@ -127,16 +127,16 @@ class OnlineLearner(Learner):
         row chooses it, as the size of the entry at which the sizes |x_j|, summed from the largest on, reach half of
         their total; 1 if all its entries are 0.
     warm_start : bool, default=False
-        If True, `fit` resumes where the last one stopped; k epochs and then l more equal k + l at once.
+        If True, `fit` resumes the last run; k epochs and then l more equal k + l epochs of one run.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows.
+        Factors of the sample weights, by class.
     multi_class : "auto", "ovr" or "joint", default="auto"
         "ovr": one binary classifier for each class, against the rest. "joint": one problem for all classes, the true
         class against its best rival. "auto": "joint" if the first call names more than two classes (all labels of
         `fit`, or `classes` of `partial_fit`), else "ovr", where labels may arrive late.
     n_jobs : int or None, default=None
         Threads for shards, for one-vs-rest classes and for prediction; never changes a bit. Without `shards` one
-        binary classifier gains nothing from a second thread.
+        binary classifier uses one thread.
     shards : int or None, default=None
         None: row after row. A number: iterative parameter mixing. The order of each epoch is cut into
         so many shards; each is learned from the weights that the epoch began with, and at its end they are mixed,
@@ -145,7 +145,7 @@ class OnlineLearner(Learner):
     mixing : "uniform", "rows" or "mistakes", default="uniform"
         A shard's share in the mix: 1, its rows, or the mistakes that it made in the epoch (if none did: 1).
     log : bool or "auto", default="auto"
-        If True, keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
+        If True, keep `log_`. "auto": unless the rule updates on nearly every row, or the log outgrows 5 % of the data
         (or 1 MiB, if that is more).
     """
 
@@ -461,7 +461,7 @@ class OnlineLearner(Learner):
 
     @property
     def _most_epochs(self) -> int:
-        """The most epochs of `fit`."""
+        """Return the maximum number of epochs of `fit`."""
         return self.max_iter
 
     def _parts(self, features: int, rows: int | None) -> Parts:

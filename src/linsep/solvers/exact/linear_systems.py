@@ -28,7 +28,7 @@ MOST_ROWS = 4096
 AT_ONCE = 256
 """Columns that are eliminated between two looks at the clock."""
 DOUBT = 40
-"""Bits beyond those that tell a fraction: a wrong one looks right with a chance of 2^-40, before it is checked."""
+"""Bits beyond those that determine a fraction: a wrong one looks right with a chance of 2^-40, before it is checked."""
 
 
 class DyadicMatrix(NamedTuple):

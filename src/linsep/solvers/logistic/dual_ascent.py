@@ -30,7 +30,7 @@ NEAR = 0.1
 STIFF = 300.0
 """Mean σ² c ||x||² up to which dual ascent is tried: the epochs that it needs grow with this number."""
 PATIENCE = 20
-"""It goes on while the gap falls so fast that this many more epochs will do."""
+"""It continues while the gap falls so fast that this many more epochs will do."""
 LEAST = 4
 """Epochs after which its speed is judged."""
 LARGEST = 709.782712893384

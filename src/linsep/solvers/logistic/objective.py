@@ -89,7 +89,7 @@ class LogisticProblem(NamedTuple):
     row_weights: Array
     """The weight of each row, or an empty array where all weigh 1."""
     positives: Array
-    """The class that each column's score speaks for."""
+    """The class that a positive score of each column favours."""
     multinomial: bool
     penalty: Array
     """(features + 1, 1): 1 / σ², or 0 for a weight that no prior holds."""

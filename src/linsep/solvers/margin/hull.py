@@ -31,7 +31,7 @@ from linsep.validation.errors import InvalidDataError
 AT_ONCE = 1 << 17
 """Entries of the data that are copied together, at most."""
 PIVOT = 1e-14
-"""A row whose pivot is below this share of its square depends on the corral, as far as floats can tell."""
+"""A row whose pivot is below this share of its square depends on the corral, up to the rounding of floats."""
 TINY = 1e-15
 """A weight that is not larger is 0."""
 TOGETHER, WORTHY = 8, 0.5
