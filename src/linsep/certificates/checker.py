@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from .replay import ROUNDING, STEPPED, Image, Replay, Replayed
+from .replay import ROUNDING, STEPPED, Image, Replay, Replayed, epochs_of
 from .schema import VERSION, FormError, bits_of, check_form, integers, size_of_mixes
 from .tails import GRID, binomial_limit, doubt_of, doubt_of_compression, pac_bayes_limit
 
@@ -486,9 +487,51 @@ class SignedProblem:
             bound = (P - 1) * norm2 * X2 / (least * self.unit) ** 2
             out |= {"lemma 1, ratio at least": stated(lemma, DOWN), "mistakes at most": stated(bound, UP)}
             out["mistakes within the bound"] = k <= bound * max(worst, 1)
+        out |= self.shifting(run, max(worst, Fraction(1))) if "pieces" in run else {}
         ww, hinge, _ = self.fit(f"delta {run['passes']}", rows)
         regret = power(self.radius2 * ww, UP) + power(self.radius2 * ww + 4 * hinge, UP)
         return out | ({"mistakes at most, by the regret": stated(regret**2 / 4, UP)} if P == 2 else {})
+
+    def shifting(self, run: Facts, worst: Fraction) -> Facts:
+        """Return the bound against weights u_t that are constant on each piece of the rounds, whatever was a mistake.
+
+        sqrt(k) <= R B + D and k <= R B sqrt(k) + L, B = ||u_n|| + sum of ||u_t - u_{t-1}||, L and D the sum and the
+        norm of the losses (1 - z_t·u_t)+ of all rounds. `worst` is the largest ||v||² / k R², where rounding raised it.
+        """
+        pieces, low = run["pieces"], min(piece["exponent"] for piece in run["pieces"])
+        full = [vector(of, self.features) << (of["exponent"] - low) for of in pieces]
+        if any(np.delete(of, self.kept).any() for of in full):
+            raise ValueError("a piece has weights on columns without an entry")
+        u = [of[self.kept] for of in full]
+        path = power((u[-1] ** 2).sum(), UP) + sum(power(((b - a) ** 2).sum(), UP) for a, b in pairwise(u))
+        unit, epochs, rows = self.unit * Fraction(2) ** low, epochs_of(run, self.rows.n, self.orders), np.zeros(0, int)
+        one, losses, squares = (int(1 / unit) if unit <= 1 else 1 / unit), 0, 0
+        for piece, of in zip(pieces, u, strict=True):
+            left = piece["rounds"]
+            while left:
+                rows = rows if len(rows) else next(epochs)
+                now, rows = rows[:left], rows[left:]
+                missed = np.maximum(one - self.scores_of(of, now), 0)
+                losses, squares, left = losses + missed.sum(), squares + (missed**2).sum(), left - len(now)
+        reach = power(self.radius2 * worst, UP) * path * Fraction(2) ** low
+        by_sum = (reach + power(reach**2 + 4 * losses * unit, UP)) / 2
+        bound = min(by_sum**2, reach**2 + squares * unit**2 + 2 * power(reach**2 * squares * unit**2, UP))
+        return {"pieces": len(pieces), "mistakes at most, by weights that shift": stated(Fraction(bound), UP)}
+
+    def scores_of(self, w: Array, rows: Array) -> Array:
+        """Return z_i·w of some rows, in units of 2^low, for a vector of integers."""
+        wanted, places = np.unique(rows, return_inverse=True)
+        scores, width = np.zeros(self.n, object), (62 - (2 * (BLOCK_ENTRIES + self.features)).bit_length()) // 2
+        pieces = limbs(w, width)
+        for r, c, v in self.blocks(wanted):
+            for shift, part in windows(v, self.low, width):
+                for more, piece in pieces:
+                    self.tick()
+                    total = np.zeros(self.n, np.int64)
+                    np.add.at(total, r, part * piece[c])
+                    hit = np.flatnonzero(total)
+                    scores[hit] += total[hit].astype(object) << (shift + more)
+        return np.asarray(scores[wanted][places])
 
     def passive_aggressive(self, run: Facts) -> Facts:
         """Return the hinge bounds of Crammer et al. 2006: PA-I's mistakes, PA-II's losses, PA's where C is null."""
@@ -593,6 +636,9 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
         updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
         size, long = max(rows.entry, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1
         work += min(run["passes"], updates + 1) * entries[run["problem"]] if "updates" in run else 0
+        longest = max((v.bit_length() for of in run.get("pieces", ()) for v in integers(of)), default=0)
+        parts = run["passes"] + len(run["pieces"]) if "pieces" in run else 0
+        work += parts * entries[run["problem"]] * long * (longest // 16 + 1)
         mixes, finest = size_of_mixes(run, rows.n) if "shards" in run else (0, bits_of(run.get("mixes", [])))
         sums = (min(rows.p, rows.nonzeros) + 1) * (many if "rivals" in run else 1)
         work += 100 * (updates * each + mixes * sums) * long * (1 + finest // 64)

@@ -33,6 +33,8 @@ SMALLEST, LARGEST = 1e-300, 1e300
 """Limits of C and of Winnow's rate: beyond them, products leave the range of floats."""
 LEAST_DELTA = 1e-9
 """The confidence 1 - delta of a risk is from this to 1 less this."""
+MOST_PIECES = 64
+"""Weights that a run may be held against, one after the other."""
 MOST_SCALE = 1000
 """The largest exponent of two by which a column is scaled."""
 MOST_PASSES = 10**18 - 1
@@ -546,7 +548,7 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
     keys = (
         REPLAYED
         | {*THEOREMS[run["theorem"]]} - STEPS
-        | {"confidence", "compression", "arrive"}
+        | {"confidence", "compression", "pieces", "arrive"}
         | ({"rivals"} if pairs else set())
     )
     only(f"{name!r}", run, keys | ({"shards", "mixing"} if "shards" in run else set()))
@@ -575,6 +577,8 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
         sure = number(LEAST_DELTA, 1 - LEAST_DELTA)(run["compression"])
         once = {"shards", "arrive"} & {*run} or isinstance(order, list) or run["rounds"] % data["rows"]
         require(sure and not once, f"{name!r} has a risk by compression, but is not a run of whole passes in one order")
+    if "pieces" in run:
+        _check_pieces(name, run, pairs, data)
     if "arrive" in run:
         kind, perceptron = ProblemKey.parse(run["problem"]).kind, run["theorem"] == "perceptron" and run["p"] == 2
         late = run["arrive"] is True and order == "rows" and run["passes"] == 1 and kind != "class" and perceptron
@@ -585,6 +589,20 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
         short = (data["features"] + 1) * len(data["classes"]) <= MOST_NUMBERS
         require(short, f"{name!r} has sums of more than {MOST_NUMBERS:,} numbers")
         require(run["theorem"] == "perceptron" and run["p"] == 2, f"{name!r} is of pairs, and not of the perceptron")
+
+
+def _check_pieces(name: str, run: dict[str, Any], pairs: bool, data: dict[str, Any]) -> None:
+    """Check the pieces of a run, each a number of rounds and the weights that they are held against."""
+    of = run["pieces"]
+    plain = run["theorem"] == "perceptron" and run.get("p") == 2 and not pairs and "shards" not in run
+    require(plain, f"{name!r} has pieces, of which its theorem says nothing")
+    require(isinstance(of, list) and 1 <= len(of) <= MOST_PIECES, f"{name!r} has no number of pieces to {MOST_PIECES}")
+    for k, piece in enumerate(of):
+        title = f"{name}: piece {k}"
+        only(title, piece, {"rounds", "exponent", "values", "at"})
+        require(whole(1, run["rounds"])(piece.get("rounds")), f"{title} is of no number of rounds")
+        _check_vector(title, piece, data["features"] + 1)
+    require(sum(piece["rounds"] for piece in of) == run["rounds"], f"{name!r} has pieces of other rounds than its own")
 
 
 def _check_shards(name: str, run: dict[str, Any], data: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from linsep.certificates.schema import LARGEST, LARGEST_P, SMALLEST, MistakeBound
-from linsep.certificates.words import NO_BOUND, Line, is_mixed, rounded
+from linsep.certificates.words import NO_BOUND, Line, counted, is_mixed, rounded
 from linsep.engine.arrays import Array
 from linsep.theory.bounds import best_rate, fall
 
@@ -147,12 +147,15 @@ class PerceptronTheorem(Theorem):
         if self.p == 2:
             square, formula = f"{k} R²", "(R/gamma)²"
         claims = "mistakes at most", "mistakes at most, by the regret", "margin at most"
+        shift = rounded(cert, name, "mistakes at most, by weights that shift")
+        pieces = cert.claims.get(f"{name}: pieces", 1)
         allowed, regret, margin = (rounded(cert, name, claim) for claim in claims)
         first, second = (rounded(cert, name, f"lemma {of}") for of in ("1, ratio at least", "2, ratio at most"))
         losses = f"allowed by the {'weighted ' * mixed}losses of a w on the mistakes"
         return [
             Line("  allowed", allowed or NO_BOUND, formula if allowed else "no separator is known"),
             *([Line("  by the regret", regret, losses)] if regret else []),
+            *([Line("  by shifting", shift, f"weights for {counted(pieces, 'piece')} of the rounds")] if shift else []),
             *([Line("first lemma", f"{s}·u >= {first} {k} gamma", f"{where}; 1 would do")] if first else []),
             Line("second lemma", f"||{s}||² <= {second} {square}", f"{where}; 1 would do"),
             Line("margin", f"at most {margin}", f"||{s}|| / {k}, the run as a dual point"),

@@ -28,6 +28,7 @@ from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import separate
 from linsep.solvers.programs.program_rows import Budget, separates
+from linsep.theory.bounds import shifting_delta_trick
 
 if TYPE_CHECKING:
     from linsep.certificates.theorems import Run, Theorem
@@ -345,6 +346,47 @@ def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
         return 0.0, 1.0
     mantissa, exponent = math.frexp(beta)
     return math.ldexp(round(mantissa * 64), exponent - 6), (radius * size + lift) / before
+
+
+PIECES, MARGINS, SIZES = (2, 4, 8, 16), (1.0, 10.0, 100.0), (0.25, 0.5, 0.75, 1.0, 1.5)
+"""The numbers of pieces, costs of losses times R², and sizes of weights that are tried for weights that shift."""
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+def find_pieces(search: Search, order: Array) -> list[dict[str, Any]]:
+    """Return weights for pieces of the rounds, a soft margin each, that bound the mistakes of a perceptron by least.
+
+    `order` has the row of each round. All rounds count, not those of mistakes alone: of these the best weights in
+    hindsight would be 0, which prove that there are no more mistakes than mistakes.
+    """
+    data, radius = search.data, radius_of(search.data)
+    best: tuple[float, list[int], list[Array]] = (math.inf, [len(order)], [np.zeros(data.n_features + 1)])
+    for count in (1, *PIECES) if 1e-100 < radius < 1e100 else ():
+        cuts = np.unique(np.linspace(0, len(order), count + 1).astype(np.int64))
+        for C in np.array(MARGINS) / radius**2:
+            if search.deadline is not None and time.monotonic() >= search.deadline:
+                break
+            u, losses = [], []
+            for lo, hi in itertools.pairwise(cuts.tolist()):
+                rows = order[lo:hi]
+                part = Search(data.take(rows), search.signs[rows])
+                u.append(soft_margin(part.data, part.signs, np.zeros(0), C=C, loss="l2").weights)
+                losses.append(part.scores(u[-1]))
+            path = float(np.linalg.norm(u[-1])) + sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(u))
+            scores = np.concatenate(losses)
+            for size in SIZES:
+                bound = shifting_delta_trick(
+                    radius, size * path, 0.0, float(np.linalg.norm(np.maximum(1 - size * scores, 0)))
+                )
+                if bound < best[0]:
+                    best = bound, np.diff(cuts).tolist(), [size * w for w in u]
+    _, rounds, weights = best
+    return [{"rounds": k, **short(w, _near(w))} for k, w in zip(rounds, weights, strict=True)]
+
+
+def _near(w: Array) -> Callable[[Array], bool]:
+    """Return what says of a rounded vector whether it is near w."""
+    return lambda of: bool(np.linalg.norm(of - w) <= LOSS * np.linalg.norm(w))
 
 
 def write_run(

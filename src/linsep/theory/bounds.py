@@ -124,6 +124,21 @@ def shifting(radius: float, norm: float, path: float, losses: float) -> float:
     return regret(radius, norm + path, losses)
 
 
+def shifting_delta_trick(radius: float, norm: float, path: float, shortfall: float) -> float:
+    """Return (R B + D)², the perceptron's most mistakes against weights u_1, u_2, ... that change from round to round.
+
+    B = ||u_n|| + sum of ||u_t - u_{t-1}||, and D is the norm of the losses (1 - y u_t·x)+ of all rounds. By the proof
+    of :func:`shifting`, k <= R sqrt(k) B + L; and by the inequality of Cauchy and Schwarz, the losses of the mistakes
+    add up to L <= sqrt(k) D. A path of length 0 is :func:`delta_trick` for one pass.
+
+    >>> shifting_delta_trick(3.0, 2.0, path=0.0, shortfall=2.0) == delta_trick(3.0, 0.5, shortfall=1.0)
+    True
+    """
+    _check_at_least_0(norm=norm, path=path, shortfall=shortfall)
+    _check_positive(radius=radius)
+    return _square(radius * (norm + path) + shortfall)
+
+
 def winnow(features: int, margin: float, entries: float = 1.0, rate: float | None = None) -> float:
     """Return ln p / L(eta), u >= 0 being of sum 1 with margin delta, and |x_j| up to `entries` (Littlestone, 1988).
 

@@ -587,3 +587,13 @@ def test_risks_of_a_run_and_of_a_model_on_other_rows(here):
         refused = run("three.svm", *args)
         assert refused.exit_code == 2
         assert word in refused.stderr
+
+
+def test_weights_that_shift_are_shown_if_asked():
+    result = run("apart.csv", "--label", "kind", "-l", "perceptron", "--shifting", "-o", "run.cert")
+    assert result.exit_code == 0, result.output
+    assert "by shifting" in result.stdout
+    assert CliRunner().invoke(app, ["verify", "run.cert", "apart.csv", "--label", "kind"]).exit_code == 0
+    refused = run("apart.csv", "--label", "kind", "--shifting")
+    assert refused.exit_code == 2
+    assert "--shifting is about a run" in refused.stderr

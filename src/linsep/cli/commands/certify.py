@@ -70,6 +70,9 @@ def run(
     risk: Annotated[
         bool, typer.Option("--risk", help="With --learner, bound errors on new rows, if rows are independent draws.")
     ] = False,
+    shifting: Annotated[
+        bool, typer.Option("--shifting", help="With --learner, bound mistakes against weights that shift.")
+    ] = False,
     model: Annotated[
         Path | None, typer.Option("--model", metavar="MODEL", help="Bound a model's risk by its errors on these rows.")
     ] = None,
@@ -98,6 +101,8 @@ def run(
     from linsep.cli.terminal.progress import bracket_bar
     from linsep.engine.runtime import threads
 
+    if shifting and learner is None:
+        raise UsageError("--shifting is about a run: name a learner, such as -l perceptron")
     if risk and learner is None:
         raise UsageError(
             "--risk is about a run: name a learner, such as -l perceptron, or use --model on held-out rows"
@@ -112,7 +117,9 @@ def run(
         plan |= {"least_error": least_error, "scaling": scaling}
         plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
         with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
-            plan |= {"watch": watch} | ({"risk": risk} if learner is not None else {"model": _load(model)})
+            plan |= {"watch": watch} | (
+                {"risk": risk, "shifting": shifting} if learner is not None else {"model": _load(model)}
+            )
             cert = _certify(rows, learner, plan, passes or PASSES, BIAS if bias is None else bias)
         written = _write(ctx, cert, rows, learner, data, out, report)
         _show(cert, data, learner, written, perf_counter() - began, show_as, str(out) == "-")
@@ -208,7 +215,7 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
     trains += parameter_words(training.parameters, [training.learner])
     own = {param.name: param.default for param in ctx.command.params}
     trains += as_option("--model", str(ctx.params["model"])) if ctx.params["model"] is not None else []
-    for name in ("least_error", "scaling", "risk"):
+    for name in ("least_error", "scaling", "risk", "shifting"):
         trains += [f"--{name.replace('_', '-')}"] if ctx.params[name] else []
     for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
         trains += as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []

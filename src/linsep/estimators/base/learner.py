@@ -304,7 +304,7 @@ class Learner(ClassifierMixin, LinearModel):
     def certificate(
         self, X: Any, y: Any, *, epsilon: float = 0.05, delta: float = 0.05, time_limit: float | None = None,
         watch: BracketCallback | None = None, n_jobs: int | None = None, least_error: bool = False,
-        scaling: bool = False, risk: bool = False,
+        scaling: bool = False, risk: bool = False, shifting: bool = False,
     ) -> Certificate:  # fmt: skip
         """Return the certificate of the data, and of the run that made this learner: its mistakes against its theorem.
 
@@ -333,6 +333,9 @@ class Learner(ClassifierMixin, LinearModel):
             predict by their margins (PAC-Bayes), and of the run's last weights by the rows of its updates (sample
             compression). The second needs an order that was fixed: `shuffle=False`, or
             :func:`linsep.certificates.certificate.data_seed`. Each holds with probability 1 - delta.
+        shifting : bool, default=False
+            If True, bound the mistakes of a perceptron that sees the rows in the order of the run, against weights that
+            change from piece to piece of the rounds: for streams whose best weights drift.
 
         Returns
         -------
@@ -349,7 +352,9 @@ class Learner(ClassifierMixin, LinearModel):
         >>> bool(verify(cert, X, y))
         True
         """
-        return certificate_of(self, X, y, epsilon, delta, time_limit, watch, n_jobs, least_error, scaling, risk)
+        return certificate_of(
+            self, X, y, epsilon, delta, time_limit, watch, n_jobs, least_error, scaling, risk, shifting
+        )
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
         """Return the theorem that a certificate of the run relies on, and remarks on what the theorem leaves open."""

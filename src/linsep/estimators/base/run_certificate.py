@@ -31,7 +31,7 @@ from linsep.certificates.theorems import (
     Theorem,
     WinnowTheorem,
 )
-from linsep.certificates.witnesses import BracketCallback, write_run
+from linsep.certificates.witnesses import BracketCallback, find_pieces, write_run
 from linsep.engine.arrays import Array
 from linsep.engine.links import P_NORM, SINH, Additive, Imaged, Scaled
 from linsep.engine.runtime import threads
@@ -72,7 +72,7 @@ ANOTHER_LOG = (
 
 def certificate_of(
     learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
-    n_jobs: int | None, least_error: bool = False, scaling: bool = False, risk: bool = False,
+    n_jobs: int | None, least_error: bool = False, scaling: bool = False, risk: bool = False, shifting: bool = False,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
@@ -113,6 +113,10 @@ def certificate_of(
             remarks.append(f"{key.run}: {facts}")
         else:
             replayed[key.run] = facts | confidence
+            if shifting:
+                reason = _no_pieces(facts, key)
+                replayed[key.run] |= {} if reason else {"pieces": _pieces(facts, key, rows, plan)}
+                remarks += [f"{key.run}: no weights that shift are stated: {reason}"] if reason else []
             if risk:
                 reason = _no_compression(facts, rows, delta)
                 replayed[key.run] |= {} if reason else {"compression": 1 - delta}
@@ -130,6 +134,18 @@ def certificate_of(
         return cert
     kept = {name: run for name, run in replayed.items() if name not in dict(broken)}
     return build_certificate(rows, problems, kept, remarks + more)
+
+
+def _no_pieces(run: dict[str, Any], key: ProblemKey) -> str:
+    """Return why a run is not held against weights that shift; "" if it can be."""
+    if run["theorem"] != "perceptron" or run["p"] != 2 or key.kind == "pairs":
+        return "they are known for the perceptron of two classes"
+    return "shards were mixed" if "shards" in run else ""
+
+
+def _pieces(run: dict[str, Any], key: ProblemKey, rows: LabelledRows, plan: SearchPlan) -> list[dict[str, Any]]:
+    """Return weights that shift for the rounds of a run."""
+    return find_pieces(rows.search(key, plan, 0.5), np.concatenate([*epochs_of(run, rows.data.n_rows, None)]))
 
 
 def _no_compression(run: dict[str, Any], rows: LabelledRows, delta: float) -> str:
