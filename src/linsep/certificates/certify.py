@@ -60,9 +60,9 @@ class SearchPlan(NamedTuple):
     watch: BracketCallback | None = None
     jobs: int = 1
     least_error: bool = False
-    """Whether bounds of the fewest errors are sought."""
+    """True if bounds of the fewest errors are sought."""
     scaling: bool = False
-    """Whether a scaling of the columns is sought."""
+    """True if a scaling of the columns is sought."""
 
 
 class LabelledRows(NamedTuple):
