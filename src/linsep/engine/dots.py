@@ -7,7 +7,19 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dual, RowPlace, Single, entries, inside
-from linsep.engine.links import SMALLEST, TINY, Additive, Clipped, FreeBias, Imaged, Scaled, image_of, peak, ratio, trusted
+from linsep.engine.links import (
+    SMALLEST,
+    TINY,
+    Additive,
+    Clipped,
+    FreeBias,
+    Imaged,
+    Scaled,
+    image_of,
+    peak,
+    ratio,
+    trusted,
+)
 from linsep.engine.multimethods import cold, inlined, multimethod
 from linsep.engine.native import unsigned
 

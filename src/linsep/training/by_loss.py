@@ -106,13 +106,9 @@ class Columns:
             self.state.link = self.state.link._replace(floor=FLOOR[AverageWithLosses])
 
     def last(self) -> Array:
-        """Return the last weights, (features + 1, columns), all pulled by what they have missed."""
+        """Return the last weights, (features + 1, columns)."""
         link = self.state.link
         weights: Array = link.s * link.scale if hasattr(link, "scale") else link.s
-        if isinstance(link, Clipped):
-            low = np.minimum(0.0, weights + (link.pull - link.pulled))
-            clipped = np.where(weights > 0, np.maximum(0.0, weights - (link.pull + link.pulled)), low)
-            weights = np.vstack([clipped[:-1], weights[-1:]])
         return weights
 
     def predicting(self) -> Array:
