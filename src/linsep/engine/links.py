@@ -160,14 +160,16 @@ def _(w: Clipped, j: int, c: int, d: float) -> None:
     if not is_bias(w, j):
         w.norm1[c] += abs(s + d) - (abs(s) if w.normed else 0.0)
         if not w.normed:
-            w.norm2[c] += (w.scale[c] * (s + d)) ** 2
+            v = w.scale[c] * (s + d)
+            w.norm2[c] += v * v
 
 
 @touch.when(FreeBias)
 def _(w: FreeBias, j: int, c: int, d: float) -> None:
     w.s[j, c] += d
     if not (w.normed or is_bias(w, j)):
-        w.norm2[c] += (w.scale[c] * w.s[j, c]) ** 2
+        v = w.scale[c] * w.s[j, c]
+        w.norm2[c] += v * v
 
 
 @norm1.when(Clipped)
