@@ -12,6 +12,7 @@ from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+import linsep
 from linsep import compat
 from linsep.engine.tiers import compiling
 
@@ -145,7 +146,8 @@ def test_weights_under_an_l1_penalty_are_those_by_hand(penalty, ratio, kind):
     X[:, 4] = 0.0
     X[10:, 5] = 0.0
     y = X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=60)
-    how = dict(penalty=penalty, alpha=0.3, l1_ratio=ratio, learning_rate="constant", eta0=0.05, shuffle=False, tol=None)
+    how = {"penalty": penalty, "alpha": 0.3, "l1_ratio": ratio, "tol": None, "shuffle": False}
+    how |= {"learning_rate": "constant", "eta0": 0.05}
     last, mean = clipped_by_hand(kind(X), y, 0.3, ratio, 5)
     assert (last == 0).any()
     for average, expected in ((False, last), (True, mean)):
@@ -239,5 +241,7 @@ def test_what_is_missing_is_refused_by_name():
         compat.SGDRegressor(learning_rate="constant", eta0=1e200).fit(1e100 * X, y)
     with pytest.raises(ValueError, match="not among the classes"):
         compat.SGDClassifier().partial_fit(X, y, classes=[0, 1]).partial_fit(X[:1], [7])
+    with pytest.raises(ValueError, match="SGDClassifier is none of these: pickle it, use export_onnx"):
+        linsep.save(compat.SGDClassifier().fit(X, y), "model.linsep")
     with pytest.warns(ConvergenceWarning):
         compat.SGDClassifier(max_iter=1).fit(X, y)

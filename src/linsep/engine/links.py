@@ -75,9 +75,10 @@ class FreeBias(Scaled):
 class Clipped(NamedTuple):
     """The weights of `FreeBias`, which every round also pulls towards 0, and not beyond: an L1 penalty.
 
-    A weight is pulled when a row has its feature, by all that it has missed; a dense row has all features. `pull` is the sum of all rounds' pulls,
-    `pulled` how far each weight was moved by them, and `norm1` the sum of |s| of the weights that `norm2` is of. Source:
-    Tsuruoka, Tsujii and Ananiadou (2009), stochastic gradient descent with a cumulative penalty.
+    A weight is pulled when a row has its feature, by all that it has missed; a dense row has all features. `pull` is
+    the sum of all rounds' pulls, `pulled` how far each weight was moved by them, and `norm1` the sum of |s| of the
+    weights that `norm2` is of. Source: Tsuruoka, Tsujii and Ananiadou (2009), stochastic gradient descent with a
+    cumulative penalty.
     """
 
     s: Array

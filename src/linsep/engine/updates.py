@@ -131,7 +131,7 @@ def spread_all(w: Any, readout: Any, S: Any, x: RowPlace, columns: Array, amount
 
 @inlined
 def clip(w: Clipped, readout: Any, S: Any, x: RowPlace, dense: bool, pull: float) -> None:
-    """Pull the weights of a row's features towards 0 by what they have missed of all rounds' pulls, this one's included.
+    """Pull the weights of a row's features towards 0 by what they have missed of all pulls, this round's included.
 
     A weight that would change its sign is 0; the bias is never pulled. A dense row has all features.
     """

@@ -55,7 +55,8 @@ class Columns:
             state.link.norm2[:] = np.sum(state.link.s[:-1] ** 2, axis=0)
         if getattr(rule, "lasso", 0.0):
             sizes = np.sum(np.abs(state.link.s[:-1]), axis=0)
-            state.link = Clipped(*state.link, np.zeros_like(sizes), np.zeros_like(state.link.s), sizes)
+            pulled = np.zeros_like(state.link.s)
+            state.link = Clipped(**state.link._asdict(), pull=np.zeros_like(sizes), pulled=pulled, norm1=sizes)
         state.log = state.log.closed("training follows a loss")
         state.tally.errors[0], state.tally.rounds[0] = -1, t
         return cls(classes, state, onset)
@@ -139,8 +140,8 @@ class Columns:
 class LossStopping:
     """When to stop, and the order of the rows.
 
-    `orders` yields the rows of each epoch of some columns. `held_out` returns the score of each column on rows set aside; without it
-    the mean loss of an epoch, penalty included, has to fall. Training stops after
+    `orders` yields the rows of each epoch of some columns. `held_out` returns the score of each column on rows set
+    aside; without it the mean loss of an epoch, penalty included, has to fall. Training stops after
     `n_iter_no_change` epochs in a row that were not better than the best by `tol`, unless the rate adapts. `seen` is
     called with the columns after each epoch.
     """
