@@ -87,7 +87,7 @@ def schedule(learning_rate: str, eta0: float, power_t: float, alpha: float) -> S
 
 
 class Stochastic(BaseEstimator):
-    """What the classifiers and the regressors share: parameters, the rule, training."""
+    """Base of the classifiers and the regressors: parameters, the rule, training."""
 
     loss: str
     learning_rate: str
@@ -537,7 +537,7 @@ class Classifier(Stochastic, Learner):
         return factors * weights if len(weights) else factors
 
     def _score_columns(self, columns: Columns, scores: Array, y: Array, weights: Array | None) -> Array:
-        """Return the share of rows that each column tells from the rest rightly."""
+        """Return the share of rows that each column classifies correctly."""
         right = (scores > 0) == (y[:, None] == columns.classes)
         return np.average(right, axis=0, weights=weights)
 

@@ -20,7 +20,7 @@ relative to its own highest sum, and once such rows have cost as much as a new i
 moves to the highest sum (:data:`recenter`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """
 
-from math import exp, expm1, frexp, inf, ldexp, log
+from math import copysign, exp, expm1, frexp, inf, ldexp, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,7 @@ class Scaled(NamedTuple):
     """w = scale * s, folded into s when the scale leaves (floor, 1e100).
 
     `norm2` is ||w||² of each binary classifier and `age` its updates since that was last measured, if `normed`. In
-    `dual` weights s says how much of each row there is, so that ||w||² can't be measured by it.
+    `dual` weights s has the coefficients of the rows, so that ||w||² can't be computed from it.
     """
 
     s: Array
@@ -99,7 +99,7 @@ EXPONENTIAL, SINH, P_NORM = range(3)
 class Imaged(NamedTuple):
     """Weights known up to a positive factor, of one of three forms, each with its number (a rate, or p - 1).
 
-    Exponential: w_j = e^{number s_j} / Z; the bias row stands for two weights, of the features +bias and -bias.
+    Exponential: w_j = e^{number s_j} / Z; the bias row represents two weights, of the features +bias and -bias.
     Sinh: w_j = (e^{number s_j} - e^{-number s_j}) / Z. P-norm: w_j = sign(s_j) |s_j|^number / Z.
     """
 
@@ -124,7 +124,7 @@ scale_by = multimethod(0)
 needs_fold = multimethod(0)
 """needs_fold(w, lo): whether the binary classifier's scale has left the range in which it is accurate."""
 fold = multimethod(0)
-"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
+"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and compute ||w||² again if s determines it."""
 measure = multimethod(0)
 """measure(w, lo, keep, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies
 times in the binary classifier (+x to one class and -x to another are two). `score` is that before w shrank."""
@@ -283,7 +283,7 @@ def _(w: Scaled, lo: int, keep: float, amount: float, score: float, X: Any, x: R
 
 @inlined
 def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
-    """Return the weight of a sum s in row j, up to the positive factor that `origin` stands for."""
+    """Return the weight of a sum s in row j, up to the positive factor that `origin` represents."""
     if w.form == EXPONENTIAL and not is_bias(w, j):
         return exp_or_inf(w.number * (s - origin))
     if s == 0:
@@ -293,7 +293,9 @@ def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
         size = r**w.number if w.number * log(r) < MOST else inf
     else:  # e^{number s} - e^{-number s}, without cancellation near 0
         size = exp_or_inf(w.number * (abs(s) - origin)) * -expm1(-2 * w.number * abs(s))
-    return size if s > 0 else -size
+    return copysign(
+        size, s
+    )  # not a choice by s > 0, which may be compiled to a branch that is mispredicted half the time
 
 
 @inlined

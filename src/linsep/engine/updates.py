@@ -69,7 +69,7 @@ def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
 def fits(w: Any, readout: Any, S: Any, x: RowPlace, lo: int, hi: int, keep: float, amount: float) -> bool:
     """Return whether w = keep * w + amount * x leaves all sums of columns lo to hi, and their average, in range.
 
-    The sums before must be in range. Where only some of the columns will be updated the answer may be a needless no.
+    The sums before must be in range. If only some of the columns are updated, the result may be False without need.
     """
     fine = True
     scale = abs(factor(w, lo) * keep)

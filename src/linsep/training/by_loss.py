@@ -63,7 +63,7 @@ class Columns:
 
     @property
     def averages(self) -> bool:
-        """Whether an average has begun, and predicts."""
+        """Return whether an average has begun and predicts."""
         return isinstance(self.state.readout, AverageWithLosses)
 
     def select(self, chosen: Array) -> "Columns":
@@ -138,7 +138,7 @@ class Columns:
 
 @dataclass
 class LossStopping:
-    """When to stop, and the order of the rows.
+    """Stopping rule and order of the rows.
 
     `orders` yields the rows of each epoch of some columns. `held_out` returns the score of each column on rows set
     aside; without it the mean loss of an epoch, penalty included, has to fall. Training stops after
