@@ -199,7 +199,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             label = label_of(X, codes, i)
             y = label if real else 2.0 * label - 1.0
             t = tally.rounds[0] + 1
-            xx = squared(X, x)
+            xx = squared(X, x) if normed or single else 0.0
             keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
             amount *= weight
             status = fault(score + 0.0 * xx if normed else score, keep, amount)
@@ -276,7 +276,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                     recenter(w, c, c + 1)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
-            xx = squared(S, x)
+            xx = squared(S, x) if normed or single else 0.0
             true = np.intp(label_of(X, codes, i))
             t = tally.rounds[0] + 1
             for c in range(K):
@@ -360,7 +360,7 @@ def learn_pairs(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                 recenter(w, 0, K)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
-            xx = squared(S, x)
+            xx = squared(S, x) if normed or single else 0.0
             if not (imaged and all_trusted(scores)):
                 to_scores(w, scores, S, x, 0, K)
             t = tally.rounds[0] + 1
