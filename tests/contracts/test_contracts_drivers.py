@@ -29,7 +29,7 @@ def test_the_table_says_how_a_learner_goes_row_by_row(name):
     X, y = problem()
     entry = LEARNERS[name]
     assert quiet(entry.make_online(x_max=None, max_iter=1).fit, X, y).t_ == len(y)
-    assert bool(entry.row_by_row) == entry.make()._at_once
+    assert bool(entry.row_by_row) == entry.make()._sees_all_rows
 
 
 @pytest.mark.parametrize("name", SETTLED)

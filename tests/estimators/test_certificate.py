@@ -282,7 +282,7 @@ def test_a_stretched_risk_fails():
 def test_the_average_inherits_nothing(kind):
     X, y = two_classes()
     cert = fit(kind, X, y).certificate(X, y)
-    assert "its average, which answers, inherits no guarantee" in cert.remarks[0]
+    assert "its average, which predicts, inherits no guarantee" in cert.remarks[0]
 
 
 def test_scores_that_floats_lose():

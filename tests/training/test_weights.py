@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from linsep.engine.arrays import Array
-from linsep.engine.links import Additive, Imaged, Scaled
+from linsep.engine.links import Additive, Clipped, Imaged, Scaled
 from linsep.engine.readouts import Average, AverageWithLosses, Last, LastWithLosses, RecentAverage, Tally
 from linsep.training.weights import FIELDS, arrays_of, copied, resized, start_link, start_readout, start_tally
 
-KINDS = (Additive, Scaled, Imaged, Last, LastWithLosses, Average, RecentAverage, AverageWithLosses, Tally)
+KINDS = (
+    Additive, Scaled, Clipped, Imaged, Last, LastWithLosses, Average, RecentAverage, AverageWithLosses, Tally,
+)  # fmt: skip
 LINKS = ("additive", "scaled", "exponential", "sinh", "p-norm")
 
 

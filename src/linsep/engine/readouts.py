@@ -9,16 +9,16 @@ and for weights that never shrink mass is the number of rounds: the textbook's a
 that many rounds.
 
 `RecentAverage` forgets: a round counts r = 1 - 1/N times as much as the next, so that a <- r a + w / N once there were
-many rounds. It is the same sum with a mass that grows: the round t weighs r^-t. Where these weights get large, all are
-multiplied by a power of two, which no average notices.
+many rounds. It is the same sum with a mass that grows: round t weighs r^-t. Where these weights get large, all are
+multiplied by a power of two, which changes no average.
 
-`Log` and `Tally` are the run's own record: its updates in order, and its counts.
+`Log` and `Tally` record the run: its updates in order, and its counts.
 """
 
 from typing import Any, NamedTuple
 
 from linsep.engine.arrays import Array
-from linsep.engine.links import factor
+from linsep.engine.links import factor, norm1, norm2
 from linsep.engine.multimethods import multimethod
 
 
@@ -58,7 +58,7 @@ class LastWithLosses(NamedTuple):
 
 
 class AverageWithLosses(NamedTuple):
-    """As `Average`, but a weighted row counts as one round; and the sum of the losses as in `LastWithLosses`."""
+    """Like `Average`, but a weighted row counts as one round, and losses are summed as in `LastWithLosses`."""
 
     u: Array
     mass: Array
@@ -91,7 +91,7 @@ class Log(NamedTuple):
 
     A line of `numbers` is the row, the round, and the classes that the update names: none (binary), one, or the true
     class and its rival. A line of `sizes` is the amount, and what was kept, where they are not 1; else empty. `scores`
-    are those before each update, for what is later asked of the weights on the way; no room if nothing is.
+    are those before each update, for readouts that predict with earlier hypotheses; else there is no room for them.
     """
 
     numbers: Array
@@ -103,11 +103,11 @@ class Log(NamedTuple):
 tick = multimethod(0)
 """tick(readout, w, weight): a round begins; the weights as they are count `weight` times."""
 see = multimethod(0)
-"""see(readout, rule, score, y, ww, c): the rule is shown a row's score and y; add its loss if losses are summed."""
+"""see(readout, rule, w, score, y, c): the rule is shown a row's score and y; add its loss if losses are summed."""
 note = multimethod(0)
-"""note(readout, j, c, d): s[j, c] has moved by d."""
+"""note(readout, j, c, d): d was added to s[j, c]."""
 has_room = multimethod(0)
-"""has_room(readout, j, c, d): whether s[j, c] may move by up to d without a number of the readout leaving its range."""
+"""has_room(readout, j, c, d): whether all numbers of the readout stay in range if s[j, c] changes by up to d."""
 bank = multimethod(0)
 """bank(readout, w, lo, hi): keep the sum so far, before the meaning of s changes."""
 
@@ -152,14 +152,14 @@ def _(readout: AverageWithLosses, w: Any, weight: float) -> None:
 @see.when(Last)
 @see.when(Average)
 @see.when(RecentAverage)
-def _(readout: Any, rule: Any, score: float, y: float, ww: float, c: int) -> None:
+def _(readout: Any, rule: Any, w: Any, score: float, y: float, c: int) -> None:
     pass
 
 
 @see.when(LastWithLosses)
 @see.when(AverageWithLosses)
-def _(readout: Any, rule: Any, score: float, y: float, ww: float, c: int) -> None:
-    readout.losses[c] += rule.loss(score, y, ww)
+def _(readout: Any, rule: Any, w: Any, score: float, y: float, c: int) -> None:
+    readout.losses[c] += rule.loss(score, y, norm2(w, c), norm1(w, c))
 
 
 @note.when(Last)

@@ -42,7 +42,7 @@ class AveragedPerceptron(OnlineLearner):
     """The perceptron, answering with the average of its weights before each round: a = (w_1 + ... + w_m) / m.
 
     It makes the perceptron's mistakes, and its bound holds for them; on data that are not separable the average
-    answers far better than the last weights. The average itself comes with no guarantee (the vote does).
+    predicts far better than the last weights. The average itself comes with no guarantee (the vote does).
 
     Parameters
     ----------

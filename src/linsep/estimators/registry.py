@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One learner of the table."""
+    """A learner of the table."""
 
     module: str
     """The name of the module in `linsep.estimators`."""
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
     @property
     def online(self) -> bool:
-        """Whether the learner can train row by row, and counts its mistakes then."""
+        """Return whether the learner can train row by row and count its mistakes."""
         from linsep.estimators.base.online import OnlineLearner
 
         return issubclass(self.learner, OnlineLearner)

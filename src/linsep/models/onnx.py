@@ -48,11 +48,11 @@ def export_onnx(
     Parameters
     ----------
     model : learner, or scikit-learn Pipeline
-        Any learner of linsep that answers with weights, or with those of rows (`KernelPerceptron` by a linear readout
-        such as "average"), calibrated or not, alone or after maps: Polynomial, Bias, Scale, ScaleColumns, Standardize,
-        DeltaTrick.
+        Any learner of linsep that predicts with weights, or with those of rows (`KernelPerceptron` with a linear
+        readout such as "average"), calibrated or not, alone or after maps: Polynomial, Bias, Scale, ScaleColumns,
+        Standardize, DeltaTrick.
     path : path, optional
-        Where to write; an old file there is whole until the new one is.
+        Path of the file; an old file there is whole until the new one is.
     dtype : "float64" or "float32", default="float64"
         The type of the input. Scores are float64 in any case: float32 rows have the scores that they have here.
     names : sequence, optional

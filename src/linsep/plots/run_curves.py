@@ -122,9 +122,9 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
     run : a fitted learner with a log, or a pair of arrays
         The pair is (rounds, counts): the rounds, rising, and how many mistakes had been made after each.
     bound : float or callable, optional
-        What the count can't pass: one number, or a function that returns it for an array of rounds.
+        Upper limit of the count: one number, or a function that returns it for an array of rounds.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -253,11 +253,11 @@ def bounds(rounds: Any, total: int, allowed: Mapping[str, float], *, ax: Axes | 
     rounds : array
         The rounds, from 1 and in order, of the mistakes, as in `log_.rounds`.
     total : int
-        How many rounds there were.
+        Number of rounds.
     allowed : mapping of names to numbers
-        The bounds. One that is infinite says nothing: it is named, not drawn.
+        The bounds. One that is infinite is vacuous: it is named, not drawn.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -288,9 +288,9 @@ def mixes(counts: Any, allowed: Mapping[str, float], *, ax: Axes | None = None) 
     counts : array
         The weighted mistakes at the start, 0, and after each mix, as in `mixes_.mixed_mistakes`.
     allowed : mapping of names to numbers
-        The bounds. One that is infinite says nothing: it is named, not drawn.
+        The bounds. One that is infinite is vacuous: it is named, not drawn.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -352,7 +352,7 @@ def squeeze(
     counts : array, optional
         Of a mixed run, the weighted mistakes at the start and after each mix, from 0 and rising; by default 0, 1, ...
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -428,11 +428,11 @@ def potential(values: Any, *, progress: float, start: float, counts: Any = None,
     progress : float
         L = eta delta - ln cosh(eta X), above 0.
     start : float
-        Where the line begins: the logarithm of the number of weights, or the first value.
+        Start of the line: the logarithm of the number of weights, or the first value.
     counts : array, optional
         Of a mixed run, the weighted mistakes at the start and after each mix, from 0 and rising; by default 0, 1, ...
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -480,7 +480,7 @@ def progress(rows: Any, errors: Any, *, ax: Axes | None = None) -> Axes:
     errors : array
         The share of them, between 0 and 1, that had been predicted wrongly before they were learned.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -565,7 +565,7 @@ def ascent(history: Any, *, ax: Axes | None = None) -> Axes:
     history : array
         As in `history_` of LogisticRegression, by solver="newton" or "batch".
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def block_end(visited: int, size: int) -> int:
 def count_errors(scores: Array, codes: Array, known: int, pair: bool) -> int:
     """Return for how many rows the score of the true label is not above all others.
 
-    `scores` has a column for each of the `known` labels, and maybe another; of two labels one column may stand for
+    `scores` has a column for each of the `known` labels, and maybe another; for two labels one column may represent
     both. If `pair`, the columns are those of pairs of classes.
 
     >>> count_errors(np.array([[1.0], [-1.0], [0.0]]), np.array([1, 1, 0]), 1, False)

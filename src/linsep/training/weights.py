@@ -31,14 +31,14 @@ class Field(NamedTuple):
     """"rows" is the number of features and one more, for the bias; "columns" the number of columns of weights."""
     dtype: type = np.float64
     finite: bool = False
-    """Whether every value must be finite. Images and squared norms may overflow, and training handles that."""
+    """True if every value must be finite. Images and squared norms may overflow, and training handles that."""
     least: int = 0
     most: int = MOST_COUNTED
     """The range of integers: from `least` to below `most`. Floats have no range unless `signed` is False."""
     signed: bool = True
-    """Whether floats may be below 0."""
+    """True if floats may be below 0."""
     scratch: bool = False
-    """Whether scoring writes to the array."""
+    """True if scoring writes to the array."""
 
     def size(self, rows: int, columns: int) -> tuple[int, ...]:
         """Return the shape in numbers."""
@@ -55,6 +55,9 @@ FIELDS = {
     "scale": Field(ROW, finite=True),
     "norm2": Field(ROW),
     "age": Field(ROW, np.int64),
+    "pull": Field(ROW),
+    "pulled": Field(TABLE),
+    "norm1": Field(ROW),
     "u": Field(TABLE, finite=True),
     "mass": Field(ROW, finite=True),
     "clock": Field(ONE, finite=True, signed=False),
@@ -108,7 +111,7 @@ def images(form: int, number: float, s: Array, origin: Array, last: bool = True,
 
 
 def stands_for_two(form: int, rows: int, last: bool = True) -> Array:
-    """Return for each row of the sums, (rows, 1), whether the row stands for two weights, of +x and -x."""
+    """Return for each row of the sums, (rows, 1), whether the row represents two weights, of +x and -x."""
     two = np.full((rows, 1), form != EXPONENTIAL)
     two[-1] |= last
     return two
@@ -250,7 +253,7 @@ def has_own_image(link: Imaged) -> bool:
 def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
     """Return an imaged link with the origin at the highest sum, and the divisor of each column's scores.
 
-    Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row stands for two weights. p-norm: with
+    Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row represents two weights. p-norm: with
     r = |s| / origin, w = sign(s) r^(p-1) * origin / (sum of r^p)^((p-2)/p).
     """
     used = slice(None) if bias else slice(None, -1)

@@ -1,6 +1,6 @@
 """Scaling, learned in a first pass: one number for all entries, or one for each column. Zeros stay zeros.
 
-scikit-learn's scalers have other answers where it matters: MaxAbsScaler leaves columns of entries below 2e-15 as they
+scikit-learn's scalers differ in cases that matter: MaxAbsScaler leaves columns of entries below 2e-15 as they
 are, and StandardScaler squares 1e200 to infinity without an error. They are no faster (0.16 s to 0.18 s by max, 0.48 s
 to 0.22 s by std on 500,000 x 20 numbers), and what they keep is not what model files hold.
 """
@@ -59,7 +59,7 @@ def divided(X: Any, divisors: Any) -> Any:
 
 
 class Scale(FeatureMap):
-    """One number by which all entries are divided, so that the largest row norm, or the largest |entry|, is 1.
+    """Divide all entries by one number, so that the largest row norm, or the largest |entry|, is 1.
 
     x -> x / divisor_. No mistake bound changes by it, since the margin shrinks as R does; scaling each row by its own
     norm would be another algorithm. Rows that come after the first pass may be larger than 1.
@@ -67,11 +67,11 @@ class Scale(FeatureMap):
     Parameters
     ----------
     largest : {"norm", "entry"}, default="norm"
-        What becomes 1: the Euclidean norm, as the perceptron's bound has it, or the entry, as Winnow's.
+        The size that becomes 1: the Euclidean norm, as the perceptron's bound has it, or the entry, as Winnow's.
     divisor : float or None, default=None
         The number, where it is known beforehand; None learns it.
     power_of_two : bool, default=False
-        Whether the learned number is rounded up to a power of two: the largest is then between 1/2 and 1, no entry is
+        If True, the learned number is rounded up to a power of two: the largest is then between 1/2 and 1, no entry is
         rounded, and the perceptron makes the very mistakes that it makes without scaling.
 
     Attributes
@@ -109,7 +109,9 @@ class Scale(FeatureMap):
         largest = max(seen, getattr(self, "largest_", 0.0))
         divisor = self._learned_divisor(largest) if self.divisor is None else float(self.divisor)
         if math.isinf(divisor):
-            raise InvalidDataError(f"a row's {self.largest} is too large for float64: divide X by 1e100, say, first")
+            raise InvalidDataError(
+                f"a row's {self.largest} is too large for float64: divide X first, for example by 1e100"
+            )
         self.largest_, self.divisor_ = largest, divisor
 
     def _learned_divisor(self, largest: float) -> float:
@@ -218,12 +220,12 @@ class Standardize(ScaleColumns):
     Parameters
     ----------
     center : bool or "auto", default="auto"
-        Whether to subtract the means. "auto": if the first rows are dense. A map that centres refuses sparse rows.
+        If True, subtract the means. "auto": if the first rows are dense. A map that centres refuses sparse rows.
 
     Attributes
     ----------
     center_ : bool
-        Whether the means are subtracted.
+        If True, the means are subtracted.
     scale_ : array of shape (n_features_in_,)
         The standard deviations; 1 for constant columns.
     n_rows_, mean_, squares_ : int, arrays of shape (n_features_in_,)

@@ -42,7 +42,7 @@ def run(
     data: Sources,
     test: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Rows to be judged by. Default: some of DATA."),
+        typer.Option(metavar="FILE", help="Test rows. Default: some of DATA."),
     ] = None,
     holdout: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
@@ -144,7 +144,7 @@ def show(
     title(console, f"{count_of(attempts)} on {words(data)}")
     judges = f"{len(contest.test.y):,} of {words(test)}" if test else f"{len(contest.test.y):,} set aside"
     rows, features, classes = len(contest.train.y), contest.train.X.shape[1], len(contest.classes)
-    note(console, f"{rows:,} rows to learn from, {judges} to be judged by; {features:,} features; {classes} classes")
+    note(console, f"{rows:,} training rows, {judges} test rows; {features:,} features; {classes} classes")
     console.print()
     console.print(_table([attempt for attempt in attempts if attempt.error is not None]))
     for why in dict.fromkeys(attempt.why for attempt in attempts if attempt.why is not None):

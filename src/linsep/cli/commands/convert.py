@@ -36,8 +36,8 @@ def run(
         Path,
         typer.Option(
             "--out", "-o", metavar="FILE",
-            help="The file to write. Its ending says what: .npz is data in binary form, which open at once; .json and "
-            ".csv are the weights of a model by name, .onnx is a model for other runtimes.",
+            help="The file to write. Its suffix decides the format: .npz is data in binary form, which opens at once; "
+            ".json and .csv are the weights of a model by name, .onnx is a model for other runtimes.",
         ),
     ],
     readout: Readout = None,
@@ -47,7 +47,7 @@ def run(
     """Convert data to binary form, or a model to other forms."""
     if str(out) != "-" and out.suffix not in (*DATA, *EXPORTS):
         raise UsageError(
-            f"-o {out}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write"
+            f"-o {out}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which decides the format"
         )
     if out.suffix in EXPORTS:
         if len(sources) > 1:
@@ -65,7 +65,7 @@ def run(
 
 
 def _is_model(path: Path) -> bool:
-    """Tell whether a file begins as those that `fit` writes do."""
+    """Return whether a file begins as those that `fit` writes do."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""`linsep evaluate`: how well a model answers."""
+"""`linsep evaluate`: the error of a model on labelled rows."""
 
 from math import floor, log10
 from time import perf_counter
@@ -123,7 +123,7 @@ def run(
 def _scored(
     saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show, threshold: float | None
 ) -> "tuple[Scores, LeftOut]":
-    """Return what the answers are worth, and what was left out; a report gathers them."""
+    """Return the metrics of the predictions, and the omitted rows; a report collects both."""
     from linsep.cli.jobs.reading import EntryCount, rows_for
     from linsep.cli.terminal.progress import reading_bar
     from linsep.evaluation.scoring import predictions, scoring_of
@@ -144,7 +144,7 @@ def _scored(
 def _shared(
     saved: Any, data: list[str], options: dict[str, Any], pool: WorkerPool, show_as: Show, threshold: float | None
 ) -> "tuple[Scores, LeftOut]":
-    """Return what the answers are worth, which others find and judge, and what was left out."""
+    """Return the metrics of predictions that workers make and score, and the omitted rows."""
     from linsep.cli.jobs.parallel import evaluate_parts
     from linsep.cli.terminal.progress import parts_bar
     from linsep.evaluation.scoring import scoring_of
@@ -195,7 +195,7 @@ def as_json(scores: "Scores") -> dict[str, Any]:
 
 
 def _pairs(scores: "Scores") -> list[tuple[int, int, int]]:
-    """Return which classes were answered as which, and how often."""
+    """Return the counts of true and predicted classes."""
     found = scores.confusion.tocoo()
     return sorted(zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True))
 

@@ -29,14 +29,13 @@ from linsep.cli.terminal.text import say, word, words
 if TYPE_CHECKING:
     from linsep.cli.jobs.record import TrainingRecord
     from linsep.cli.jobs.sharded import Sharing
-    from linsep.cli.jobs.training import Task, Trained
+    from linsep.cli.jobs.training import Trained, TrainingTask
 
 EXAMPLES = """
 linsep fit train.svm -o model.linsep
 linsep fit train.csv --label income -o model.linsep --holdout 0.2
 linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
 linsep fit more.svm --resume model.linsep -o model.linsep
-linsep fit train.svm -o model.linsep --shards 8 --workers 2
 """
 MOST_RISES = 3
 """Rises of the error that are listed."""
@@ -47,13 +46,13 @@ def run(
     data: Sources,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="The file that the model is written to.")],
     test: Annotated[
-        list[str] | None, typer.Option("--test", metavar="FILE", help="Rows to judge the model by; again for more.")
+        list[str] | None, typer.Option("--test", metavar="FILE", help="Test rows; repeatable.")
     ] = None,
     holdout: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Judge the model by this share of the rows.")
+        float | None, typer.Option(metavar="SHARE", help="Hold out this share of the rows as test rows.")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="MODEL", help="Continue to train this model.")
+        Path | None, typer.Option("--resume", metavar="MODEL", help="Resume training of this model.")
     ] = None,
     restart: Annotated[
         bool,
@@ -65,7 +64,7 @@ def run(
         bool,
         typer.Option(
             "--stream",
-            help="Learn rows as they come, in bounded memory.",
+            help="Train on rows as they arrive, in bounded memory.",
         ),
     ] = False,
     open_labels: Annotated[
@@ -113,7 +112,7 @@ def run(
 
     from linsep.cli.jobs.fit_setup import choose_learner, limit_time, maps_of, with_word_counts
     from linsep.cli.jobs.record import TrainingRecord
-    from linsep.cli.jobs.training import Task
+    from linsep.cli.jobs.training import TrainingTask
 
     if restart:
         if kept is None:
@@ -143,7 +142,7 @@ def run(
     seed = learner_options(ctx).parameters["random_state"] if saved is None else learner.seed_
     if time_limit is not None:
         limit_time(learner, time_limit, stream and sharding is None)
-    task = Task(
+    task = TrainingTask(
         data, options, learner, epochs, seed, progress, test, holdout, saved,
         report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
         None if saved is None else saved.model, time_limit=time_limit,
@@ -175,7 +174,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
     if holdout is not None and not 0 < holdout < 1:
         raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
     if test and holdout is not None:
-        raise UsageError("--test and --holdout both say what to judge the model by: give one of them")
+        raise UsageError("--test and --holdout both choose the test rows: give one of them")
     if calibrate not in (None, "sigmoid", "isotonic", "temperature"):
         raise UsageError(f"--calibrate {calibrate}: choose sigmoid, isotonic or temperature")
     if resume is not None and calibrate is not None:
@@ -183,7 +182,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
 
 
 def shards_option(pool: WorkerPool | None, options: LearnerOptions, stream: bool) -> str | None:
-    """Return what says that files are learned in shards, in the words of the command; None if nothing does.
+    """Return the option that asks for shards of files, as the command spells it; None without such an option.
 
     >>> (
     ...     shards_option(WorkerPool(2), LearnerOptions((), {}), False),
@@ -220,8 +219,8 @@ def refuse_with_shards(
         raise UsageError(f"--open-labels: {sharding} looks for all labels first, and is not resumed")
 
 
-def _train(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
-    """Train as the options say."""
+def _train(task: "TrainingTask", stream: bool, sharing: "Sharing | None") -> "Trained":
+    """Train with the options."""
     if sharing is not None:
         from linsep.cli.jobs.sharded import train_on_shards
 

@@ -49,7 +49,7 @@ def run(
 ) -> None:  # fmt: skip
     """Check a certificate in exact arithmetic.
 
-    The data are read as certify was told to read them: give the same options. It ends with 0 if no claim fails, with 1
+    The data are read with the options of certify: give the same options. It ends with 0 if no claim fails, with 1
     if one does, if the data are others, or if the time limit leaves claims unchecked.
     """
     from linsep.certificates.certificate import Certificate, verify

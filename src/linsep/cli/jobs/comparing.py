@@ -1,4 +1,4 @@
-"""Candidates side by side: the same rows to learn from, the same to be judged by.
+"""Candidates side by side: the same training rows, the same test rows.
 
 A candidate is a learner with its parameters and the feature maps before it. `linsep compare` and `linsep tune` try
 candidates by :meth:`Contest.attempts`.
@@ -83,7 +83,7 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True)
 class Contest:
-    """Rows to learn from and rows to be judged by."""
+    """Training rows and test rows."""
 
     train: Dataset
     test: Dataset
@@ -98,7 +98,7 @@ class Contest:
         return cls(rows.some(np.flatnonzero(~aside)), rows.some(np.flatnonzero(aside)))
 
     def map_features(self, maps: list[Any]) -> "Contest":
-        """Return the rows with other features, by maps that know those to learn from."""
+        """Return the rows with other features, by maps fitted on the training rows."""
         train, test = self.train, self.test
         for step in maps:
             train = replace(train, X=step.fit_transform(train.X))
@@ -107,7 +107,7 @@ class Contest:
 
     @property
     def classes(self) -> Array:
-        """The labels of the rows to learn from."""
+        """The labels of the training rows."""
         return np.unique(self.train.y)
 
     def attempts(

@@ -33,7 +33,7 @@ EMPTY = b"\n"
 
 
 class Output(NamedTuple):
-    """What is written for each row: "labels", "scores", "probabilities", or labels with so many features."""
+    """The output for each row: "labels", "scores", "probabilities", or labels with so many features."""
 
     what: str = "labels"
     features: int = 0
@@ -165,7 +165,7 @@ def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
 
 
 def _predicted_lines(rows: Stream, write: Writer, count: EntryCount) -> Iterator[bytes]:
-    """Yield the lines of answers of each part; raises at a malformed row, if asked to, after those before it."""
+    """Yield the lines of predictions of each part; raises at a malformed row, if asked to, after those before it."""
     for part in rows.aligned_parts():
         count.add(part.X)
         yield lines_of(part, write)
@@ -186,7 +186,7 @@ def lines_of(part: AlignedPart, write: Writer) -> bytes:
 def _refuse_target(out: Path | None, sources: list[Source]) -> None:
     """Refuse to overwrite the data that are predicted."""
     if out is not None and any(source.is_at(out) for source in sources):
-        raise UsageError(f"--out {out} is one of the files to answer: give another name")
+        raise UsageError(f"--out {out} is one of the input files: give another name")
 
 
 class EscapedOutput(NamedTuple):
@@ -208,7 +208,7 @@ def _output(out: Path | None) -> Iterator[Any]:
     """Give the standard output, or a file that takes its place only when it is whole."""
     if out is None or str(out) == "-":
         if sys.stdout is None:
-            raise UsageError("there is no standard output: say --out FILE")
+            raise UsageError("there is no standard output: add --out FILE")
         with naming("standard output"):
             yield EscapedOutput(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
             sys.stdout.buffer.flush()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> Dataset:
-    """Return the rows that a command is given, read and mapped as its options say; weights of rows are left out."""
+    """Read and map the rows of a command by its options; omit weights of rows."""
     from linsep.cli.terminal.progress import reading_bar  # many commands read, and few show a bar
 
     maps = maps_from(learner_options(ctx).maps)
@@ -88,7 +88,7 @@ def pipe_input(data: list[Any]) -> Waiting | None:
 
 
 def _poll_of(descriptor: int) -> Any:
-    """Return what tells whether more is there, on systems that have it; make room in the pipe, if it is one."""
+    """Return a poll object that detects further input, where the system has one; enlarge the pipe, if it is one."""
     with suppress(ImportError):
         import fcntl
 
@@ -156,7 +156,7 @@ NUMBERED = ("svmlight", "vw", "text")
 
 
 def without_known(form: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options but for those that say again how a model's data were read; to say it otherwise is an error."""
+    """Return the options without those that repeat how a model's data were read; a different value is an error."""
     own = {name: getattr(form, name) for name in options_of(type(form)) if name in options}
     for name, value in own.items():
         found = getattr(getattr(form, "found", None), name, value)
@@ -173,14 +173,14 @@ def rows_for(saved: Any, data: list[str], options: dict[str, Any]) -> Stream:
 def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[str, Any]:
     """Return how to read some files into the columns of a model that was opened.
 
-    If the file does not tell how the training data were read, they are read as the options say.
+    If the file does not record how the training data were read, the options decide.
     """
     if saved.form is not None:
         return {"like": saved, **without_known(saved.form, options)}
     width = getattr(saved.model, "n_features_in_", None)
     if width is None:
         raise UsageError(
-            "the model takes documents, and the file does not tell how to read any: fit it by `linsep fit`"
+            "the model takes documents, and its file does not record how to read them: train it with `linsep fit`"
         )
     if "n_features" not in options:
         first = sources_of(data)[0]

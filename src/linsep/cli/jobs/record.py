@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.cli.jobs.models import AT_ONCE, progressive_of, shards_of, solver_facts
-from linsep.cli.jobs.training import Task, Trained
+from linsep.cli.jobs.training import Trained, TrainingTask
 from linsep.cli.options.common import as_words
 from linsep.models.encode_estimators import last_of
 from linsep.theory.drift import Rise, rises
@@ -35,7 +35,7 @@ class TrainingRecord:
     resumed: bool
     progressive_error: float | None
     progressive_of: str | None
-    """Whose predictions the progressive error counts, if not those of what predicts."""
+    """The readout whose predictions the progressive error counts, if it is not the one that predicts."""
     curve: list[list[int]]
     windows: list[list[int]]
     """Of a stream: rows and errors at the end of each window of its first epoch."""
@@ -64,7 +64,7 @@ class TrainingRecord:
         return asdict(self)
 
     @classmethod
-    def of(cls, task: Task, trained: Trained) -> "TrainingRecord":
+    def of(cls, task: TrainingTask, trained: Trained) -> "TrainingRecord":
         """Return the record of a training that has ended."""
         learner, test, work, curve = trained.learner, trained.test, trained.work, task.progress.curve
         mixed = shards_of(learner) or {}
@@ -124,5 +124,5 @@ def _order(learner: Any, streamed: bool, apart: bool) -> str:
         return "as in the files"
     if not getattr(learner, "t_", 0):
         return AT_ONCE
-    orders = {False: "as in the files", True: "random, anew in each epoch", "once": "random", "blocks": "random blocks"}
+    orders = {False: "as in the files", True: "random, new in each epoch", "once": "random", "blocks": "random blocks"}
     return orders[learner.shuffle] + (" within each shard" if apart and learner.shuffle is not False else "")

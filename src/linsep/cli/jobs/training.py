@@ -61,7 +61,7 @@ class Trained:
     model: Any
     """The learner, or a pipeline of the maps before it and it."""
     seen: "Seen | None"
-    """None where the model itself tells how its data were read."""
+    """None if the model records how its data were read."""
     rows: int
     rejected: int
     unseen: int
@@ -98,7 +98,7 @@ class Seen:
 
 
 @dataclass
-class Task:
+class TrainingTask:
     """The parameters of a training."""
 
     sources: list[str]
@@ -138,7 +138,7 @@ class Task:
         return {"like": self.resume} if self.resume is not None and self.resume.form is not None else {}
 
 
-def train_in_memory(task: Task) -> Trained:
+def train_in_memory(task: TrainingTask) -> Trained:
     """Read all rows, learn them epoch after epoch, and judge the model by rows that it has not seen."""
     began = perf_counter()
     _refuse_too_much(task.sources)
@@ -178,14 +178,14 @@ def _of_rounds(kind: type, learner: Learner) -> bool:
     return issubclass(kind, ConvergenceWarning) and getattr(learner, "t_", 0) > 0
 
 
-def _fit(task: Task, X: Any, rows: Dataset) -> Any:
+def _fit(task: TrainingTask, X: Any, rows: Dataset) -> Any:
     """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
     learner, progress = task.learner, task.progress
     if task.calibrate is not None:
         model = CalibratedClassifier(learner, method=cast("Method", task.calibrate))
         with progress.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
-    if not isinstance(learner, OnlineLearner) or learner._at_once:
+    if not isinstance(learner, OnlineLearner) or learner._sees_all_rows:
         with progress.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     before = getattr(learner, "_state", None)
@@ -196,8 +196,8 @@ def _fit(task: Task, X: Any, rows: Dataset) -> Any:
 
 
 @contextmanager
-def _the_same_rows(task: Task) -> Iterator[None]:
-    """Say how to continue with other rows, where a learner that keeps some refuses them."""
+def _the_same_rows(task: TrainingTask) -> Iterator[None]:
+    """Name the way to continue with other rows if a learner that keeps rows refuses them."""
     try:
         yield
     except OtherRows:
@@ -237,7 +237,7 @@ def remark_on_sizes(X: Any, learner: Learner, names: Any = None) -> str | None:
 
 
 def _free_memory() -> int | None:
-    """Return the bytes of memory that are free or could be, where the system tells."""
+    """Return the bytes of memory that are free or could be freed, where the system reports them."""
     try:
         with open("/proc/meminfo") as file:
             return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
@@ -246,7 +246,7 @@ def _free_memory() -> int | None:
 
 
 def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Array | None]:
-    """Return the rows to learn from and those held out, each in the order of the data; None for all and none."""
+    """Return the training rows and the held-out rows, each in the order of the data; None for all and none."""
     if holdout is None:
         return None, None
     order = np.random.default_rng([seed, HELD_OUT]).permutation(n)
@@ -276,12 +276,12 @@ def marks_all(learner: Learner) -> bool:
 
 
 def form_of(form: Format | None) -> Format:
-    """Return how data were read, which all that come from files tell."""
+    """Return the format of data read from files."""
     assert form is not None
     return form
 
 
-def judge_by_files(task: Task, trained: Trained) -> None:
+def judge_by_files(task: TrainingTask, trained: Trained) -> None:
     """Score the rows of test files, if there are any."""
     if task.test is not None:
         options = {name: value for name, value in task.options.items() if name in ("format", "n_jobs")}
@@ -292,15 +292,15 @@ def judge_by_files(task: Task, trained: Trained) -> None:
         task.remarks += EntryCount(known=1).remarks(blocks)
 
 
-def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
-    """Score rows that were not learned from; `places` tells where in the data they are, if they are only some."""
+def judge(task: TrainingTask, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
+    """Score rows that were not learned from; `places` has their places in the data, if they are a part of the data."""
     trained.test, trained.test_name = _score(task, trained, blocks, places), name
     if not trained.test.rows:
-        raise InvalidDataError(f"{name}: there are no rows to be judged by")
+        raise InvalidDataError(f"{name}: there are no test rows")
     task.remarks += remark_on_labels(trained.test, trained.learner.classes_)
 
 
-def _score(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
+def _score(task: TrainingTask, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
     """Score the predictions for some rows; gather them for a report."""
     scoring = scoring_of(trained.model)
     if task.report:

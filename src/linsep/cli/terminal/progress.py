@@ -47,7 +47,7 @@ class PlainColumn(TextColumn):
     """A column of text as it is: without markup, control characters escaped."""
 
     def render(self, task: Task) -> Text:
-        """Return the text of the moment."""
+        """Return the current text."""
         return Text(self.text_format.format(task=task), style=self.style)
 
 
@@ -84,7 +84,7 @@ def progress_bar(
     Parameters
     ----------
     title : str
-        What is done.
+        Description of the work.
     shown : bool, default=True
         If False, nothing is shown.
     total : float, optional
@@ -152,7 +152,7 @@ class LearnerColumn(ProgressColumn):
     """The learner at work and, when its first fit drags on, why."""
 
     def render(self, task: Task) -> Text:
-        """Return the text of the moment."""
+        """Return the current text."""
         learner, since = task.fields.get("learner", ""), task.fields.get("since")
         compiling = since is not None and perf_counter() - since > PATIENCE
         return Text(f"compiling {learner} ... (once; kept on disk)" if compiling else learner)
@@ -214,7 +214,7 @@ class ClockColumn(ProgressColumn):
         self.limit = limit
 
     def render(self, task: Task) -> Text:
-        """Return the time of the moment."""
+        """Return the current time."""
         took = task.elapsed or 0.0
         if self.limit is None or took <= self.limit:
             return Text(f"{took:.0f} s" + ("" if self.limit is None else f" of {seconds(self.limit)}"), "dim")
@@ -223,7 +223,7 @@ class ClockColumn(ProgressColumn):
 
 @contextmanager
 def bracket_bar(limit: float | None, shown: bool = True) -> Iterator[Watch | None]:
-    """Show the bracket of the moment closing, and the time; yield a `watch`, or None without a terminal."""
+    """Show the current bracket and the time; yield a `watch`, or None without a terminal."""
     columns: Any = {"amount": PlainColumn(""), "last": ClockColumn(limit)}
     with progress_bar("", shown=shown, total=FULL, width=16, **columns) as bar:
         bar.update(text="scanning the rows")
@@ -382,7 +382,7 @@ class TrainingProgress:
 
     @contextmanager
     def learning(self, rows: int | None, before: "TrainingState | None" = None) -> Iterator[None]:
-        """Show how far the learning has come, of so many rows in all; None if only the reader knows.
+        """Show how far the learning has come, of so many rows in all; None if unknown.
 
         Rows that a learner has learned `before` do not count.
         """
@@ -482,7 +482,7 @@ class ShardsTrainingProgress(TrainingProgress):
     rows, rejected, lost : int
         Rows of an epoch, malformed ones that were left out, and workers that were lost.
     began, scanned : float
-        When workers were ready, by `perf_counter`, and the seconds until all shards had been scanned once.
+        The time at which workers were ready, by `perf_counter`, and the seconds until all shards had been scanned once.
     """
 
     def __init__(self, shown: bool = True, window: int | None = None) -> None:
