@@ -190,7 +190,7 @@ class Certificate:
         return name
 
     def weights(self, witness: str = "margin", problem: str | None = None) -> Array:
-        """Return the weights of a witness as floats, the constant feature's last: those of the largest margin, say.
+        """Return the weights of a witness as floats, such as those of the largest margin, the constant feature's last.
 
         A weight beyond the range of floats is infinite.
 
@@ -356,7 +356,7 @@ class Certificate:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Certificate":
-        """Read a certificate from a file; whether it holds is for :func:`linsep.verify` to say."""
+        """Read a certificate from a file; :func:`linsep.verify` checks whether it holds."""
         if Path(path).is_dir() or "\0" in os.fspath(path):
             raise CertificateError(f"{os.fspath(path)!r} is not a certificate: name a file")
         return cls.parse(Path(path).read_bytes(), str(path))
@@ -369,7 +369,7 @@ class Certificate:
         except (ValueError, RecursionError) as error:
             raise CertificateError(f"{name} is not a certificate: {error}") from error
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-            raise CertificateError(f'{name} is not a certificate: it does not say "format": "{FORMAT}"')
+            raise CertificateError(f'{name} is not a certificate: it lacks "format": "{FORMAT}"')
         if not whole(LISTED, VERSION)(facts.get("version")):
             known = f"this linsep reads versions {LISTED} and {VERSION}"
             raise CertificateError(f"{name} is a certificate of version {facts.get('version')!r}; {known}")
@@ -450,8 +450,8 @@ def verify(
     Returns
     -------
     Result
-        True if every claim that can be checked holds; on other data false, with the reason. No error is raised,
-        whatever the contents and the data are.
+        True if every claim that can be checked holds; on other data false, with the reason. It raises no error for any
+        contents and data.
 
     Raises
     ------
@@ -502,7 +502,7 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | N
 
 
 def proofs_of(kind: type[checker.SignedProblem]) -> tuple[type[checker.SignedProblem], list[dict[str, dict[str, str]]]]:
-    """Return a checker that also records, for each problem in order, which witnesses prove what reports say of them.
+    """Return a checker that also records, for each problem in order, which witnesses prove what reports show.
 
     A record is {"w": {name: proof}, "lambda": {name: proof}}: `name` is the witness that reports are taken from, and
     `proof` is `name` if that proves the margin or the verdict, and else a witness that does. A name without a proof, as
@@ -526,7 +526,7 @@ def proofs_of(kind: type[checker.SignedProblem]) -> tuple[type[checker.SignedPro
 
 
 def _find_misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> list[tuple[str, str, str]]:
-    """Return a failure for each witness that reports are taken from and that does not prove what they say."""
+    """Return a failure for each witness that reports use and that does not prove what they show."""
     return [
         (f"{name}: witnesses", FAILS, f"{side} {witness!r} does not prove it, but {proof!r} does")
         for (name, problem), found in zip(problems.items(), proofs, strict=True)
@@ -545,7 +545,7 @@ def _refuse_other_labels(names: list[str], codes: Array, classes: list[str]) -> 
 
 
 def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return what no checker can tell: of runs that list their rows, the rounds between them; and the risks."""
+    """Return what no checker can prove: risks, and the rounds between the updates of runs that list their rows."""
     runs = [(name, run) for name, run in facts["runs"].items() if "updates" not in run]
     checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name, _ in runs]
     steps = [name for name, run in runs if not theorem_of(run).unit_steps]
@@ -611,7 +611,7 @@ def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
 
 
 def _risk(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
-    """Return what one pass says of new rows, if rows are independent draws."""
+    """Return the risk on new rows after one pass, if rows are independent draws."""
     found = risk.anytime(mistakes, rounds, confidence)
     return {
         "mistakes": mistakes, "rounds": rounds, "confidence": confidence,

@@ -104,7 +104,7 @@ def certify(
         a perceptron err more than (R/gamma)² times,     (balanced) Winnow at its best rate more than ln N / L* times,
 
     L* = ½[(1+r) ln(1+r) + (1-r) ln(1-r)], r = delta/X; and in T passes over any data, separable or not, a perceptron
-    errs at most (R ||w|| + sqrt(T) ||(1 - Yw)+||)² times, whatever w is: the least such bound is stated, and how much
+    errs at most (R ||w|| + sqrt(T) ||(1 - Yw)+||)² times, for any w: the least such bound is stated, and how much
     less another w could prove. Margins are bracketed from both sides. Two classes are looked at with the bias given,
     with the best one, and without; more, one against the rest and in pairs, with the bias given.
 

@@ -204,7 +204,7 @@ class SignedProblem:
     """Signed rows z, the bias in their last column, and what the witnesses make of them, in units of 2^low."""
 
     mixing = False
-    """Whether runs with shards are checked."""
+    """True if runs with shards are checked."""
 
     def __init__(
         self, rows: CheckedRows, known: Facts, classes: list[str], orders: Iterable[Any] | None = None

@@ -67,9 +67,9 @@ class Replayed(NamedTuple):
     mixes: list[list[tuple[int, int]]]
     """For each epoch with an event, the number of the events of each shard, and its share."""
     rounded: int
-    """The rounds that were decided by rounding, and no other way."""
+    """Rounds whose score is within rounding of 0."""
     missed: int
-    """Those of them that are not listed."""
+    """Rounds of `rounded` that are not listed."""
     one: int
     """The number 1 in units of the scores; 0 if all steps are 1."""
     sums: str
@@ -91,7 +91,7 @@ def permutation(order: Facts, epoch: int, n: int) -> Array:
 
 
 def epochs_of(run: Facts, n: int, given: Iterable[Any] | None) -> Iterator[Array]:
-    """Return the rows of each epoch in order: those given, or else those that the run's order says."""
+    """Return the rows of each epoch in order: those given, or else those of the run's order."""
     order, left = run["order"], iter(given) if given is not None else None
     if isinstance(order, list):
         yield np.array(order, np.int64)
@@ -179,7 +179,7 @@ class Replay:
             self.set_steps(run.get("C"), run.get("first", False))
 
     def set_steps(self, C: float | None, first: bool) -> None:
-        """Let steps be in units of 2^small; passive-aggressive's are loss / ||x||², or less where C says so."""
+        """Let steps be in units of 2^small; passive-aggressive's are loss / ||x||², or less by C."""
         low, most = self.problem.low, math.frexp(self.problem.entry * math.sqrt(self.problem.features))[1]
         self.small = -STEP_BITS - 2 * most
         self.one = 1 << -(2 * low + self.small)
@@ -386,12 +386,12 @@ class Replay:
             chosen[places] = True
         rows, listed, checked = rows[chosen], listed[chosen], False
         while len(rows):  # up to a round that exact numbers do not decide; then that one is the first
-            done = self.settle(rows, listed, checked)
+            done = self.play_exactly(rows, listed, checked)
             rows, listed, checked = rows[done:], listed[done:], not done
             if checked:
                 self.refuse_unless_next_to_0(int(rows[0]), int(listed[0]))
 
-    def settle(self, rows: Array, rivals: Array, checked: bool) -> int:
+    def play_exactly(self, rows: Array, rivals: Array, checked: bool) -> int:
         """Play rounds exactly, and return how many; `rivals` are -1 where no update is listed, else 0 in two classes.
 
         The first round is not decided again if it was checked.

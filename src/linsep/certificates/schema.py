@@ -1,6 +1,6 @@
 """Define the certificate file: names of problems and bounds, and the structure and size of every part.
 
-The checker computes whatever witnesses it is given. The schema ensures that they are what they are called: a problem is
+The checker computes with any witnesses. The schema ensures that they are what they are called: a problem is
 named by its bias and its class, no problem is missing, the numbers of a run are those of its theorem, and no number is
 so long that arithmetic would not end. Like the checker, the schema imports nothing of linsep.
 """
@@ -120,7 +120,7 @@ class MistakeBound:
     """
 
     learner: str
-    """Whose mistakes: the perceptron's, Winnow's or balanced Winnow's."""
+    """The learner: the perceptron, Winnow or balanced Winnow."""
     passes: int | None = None
     """The number of passes over the rows; None for any number."""
 
@@ -163,7 +163,7 @@ def require(true: bool, otherwise: str) -> None:
 
 
 Field = tuple[Callable[[Any], bool], str]
-"""Whether a value is valid, and the error if it is not."""
+"""A test of a value, and the error for an invalid value."""
 
 
 def check_fields(name: str, part: dict[str, Any], fields: dict[str, Field]) -> None:
@@ -220,7 +220,7 @@ DATA: dict[str, Field] = {
 PROBLEM: dict[str, Field] = {
     "bias": (number(0, 1e308), "has no bias of 0 or more"),
     "positive": (of_type(str, type(None)), "is about no class"),
-    "games": (of_type(bool), "does not say if it is about Winnow"),
+    "games": (of_type(bool), "does not state whether it is about Winnow"),
     "epsilon": (is_probability, "has no epsilon between 0 and 1"),
     "delta": (is_probability, "has no delta between 0 and 1"),
 }
@@ -252,7 +252,7 @@ THEOREMS: dict[str, dict[str, Field]] = {
 }
 """The numbers of a run, by the theorem that it is held to."""
 STEPS = {"steps", "exponent"}
-"""Those that a run has only if it lists its rows."""
+"""Keys that a run has only if it lists its rows."""
 OPTIONAL = {"combinations", "scale", "held out", "PAC-Bayes"}
 """Parts that a problem of version 2 may have."""
 WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|fewest errors|model|(balanced )?Winnow's margin")
@@ -277,10 +277,10 @@ def check_form(facts: Any) -> None:
     >>> check_form({"format": "linsep certificate", "version": 3})
     Traceback (most recent call last):
         ...
-    linsep.certificates.schema.FormError: it does not say that it is a linsep certificate of version 1 or 2
+    linsep.certificates.schema.FormError: it does not state that it is a linsep certificate of version 1 or 2
     """
     require(isinstance(facts, dict), "it is no mapping")
-    about = f"it does not say that it is a {FORMAT} of version {LISTED} or {VERSION}"
+    about = f"it does not state that it is a {FORMAT} of version {LISTED} or {VERSION}"
     require(facts.get("format") == FORMAT and whole(LISTED, VERSION)(facts.get("version")), about)
     for part in PARTS:
         require(isinstance(facts.get(part), dict), f"its {part} are no mapping")
@@ -536,7 +536,7 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")
     elif run["theorem"] in ("romma", "winnow"):
         about = problem["positive"] is not None
-        require(about, f"{name!r} is of pairs, of which its theorem says nothing")
+        require(about, f"{name!r} is of pairs, which its theorem does not cover")
         require(run["theorem"] == "winnow" or "updates" in run, f"{name!r} lists its rows, and not its rounds")
     else:
         require(run["C"] is not None or not run["first"], f"{name!r} is of no variant")
@@ -608,7 +608,7 @@ def _check_pieces(name: str, run: dict[str, Any], pairs: bool, data: dict[str, A
 
 def _check_shards(name: str, run: dict[str, Any], data: dict[str, Any]) -> None:
     """Check the shards of a run: how many the epochs had, and what a share is; denominators must stay short."""
-    require(run["theorem"] != "romma", f"{name!r} has shards, of which ROMMA's theorem says nothing")
+    require(run["theorem"] != "romma", f"{name!r} has shards, which ROMMA's theorem does not cover")
     require(run.get("mixing") in ("uniform", "rows", "mistakes"), f"{name!r} has shares of no known kind")
     shards, often = whole(1, data["rows"]), whole(1, MOST_PASSES)
     listed = bool(run["shards"]) and list_of(
@@ -645,7 +645,7 @@ def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: 
     require(run["rounds"] >= len(rows), f"{name!r} has rounds of no such run")
     if "mixes" in run:
         _check_mixes(name, run["mixes"], len(rows))
-    require(steps or "steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
+    require(steps or "steps" not in run, f"{name!r} has steps, which its theorem does not have")
     require(not steps or len(run.get("steps") or ()) == len(rows), f"{name!r} has steps that are none")
 
 

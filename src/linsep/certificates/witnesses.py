@@ -38,11 +38,11 @@ LOSS = 1e-3
 TIGHT = 0.006
 """The relative gap of such a bound at which a search ends: with the rounding of both sides it stays under 1 %."""
 CLOSER = 0.1
-"""How much closer the Delta trick's bound for one pass, which is found soon, is followed."""
+"""Factor of precision of the Delta trick's bound for one pass, which converges fast."""
 SMALL = 1 << 20
-"""Entries of the data up to which margins are followed to the end, of use or not."""
+"""Entries of the data up to which margins are followed to the end, useful or not."""
 STARTS = 4
-"""Weights from which the search for few errors sets out."""
+"""Number of weights from which the search for few errors starts."""
 FEW = 4096
 """Rows of a mixture that may be solved for in rationals, at most."""
 
@@ -392,7 +392,7 @@ def _near(w: Array) -> Callable[[Array], bool]:
 def write_run(
     theorem: "Theorem", run: "Run", search: Search, found: Witnesses, key: ProblemKey
 ) -> dict[str, Any] | str:
-    """Return a run as the checker reads it, or why its theorem says nothing; PA's witness is added to those found."""
+    """Return a run as the checker reads it, or why its theorem does not apply; PA's witness is added to those found."""
     held = theorem.witness(run, search, found)
     if isinstance(held, str):
         return held

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 DIGITS = 4
 """Digits that numbers are shown with."""
 SEPARATORS = {"perceptron": "hyperplane", "Winnow": "u >= 0", "balanced Winnow": "u"}
-"""Whose bounds are compared, and what must separate the rows for each."""
+"""Learners whose bounds are compared, and the separator that each requires."""
 NO_BOUND = "no bound"
 WEIGHTED, WEIGHTED_LABEL = "mixed mistakes", "weighted mistakes"
 """The claim of a mixed run that its theorem bounds, the sum of mistakes times their shards' weights mu; its line."""
@@ -250,7 +250,7 @@ def mixes_in_words(mixes: list[list[list[int]]]) -> str:
 
 
 def verdict_sentence(cert: "Certificate") -> str:
-    """Return the verdict in one sentence, with what it means for somebody who wants to train.
+    """Return the verdict in one sentence, with its meaning for training.
 
     Examples
     --------
@@ -389,8 +389,8 @@ def _verdict_clause(cert: "Certificate", key: ProblemKey) -> str:
         )
         return (
             f"Separable: {who} with a margin of {least}, and none {'have' if pairs else 'has'} more than {most}, so "
-            "that a perceptron, in whatever order and however often it sees the rows, errs at most "
-            f"{counted(_allowed(cert, key, 'perceptron'), 'time')}"
+            "that a perceptron makes, in any order and any number of passes, at most "
+            f"{counted(_allowed(cert, key, 'perceptron'), 'mistake')}"
         )
     if verdict == "not separable":
         mixture = cancelling(cert.facts["problems"][str(key)])
@@ -448,7 +448,7 @@ def _useless_clause(cert: "Certificate", key: ProblemKey, best: str) -> str:
     if not passes or cert.number(MistakeBound(best), key) <= rounds:
         return ""
     proved = _useful_bounds(cert, key)
-    more = f": at most {' and '.join(proved)} tells more" if proved else ""
+    more = f": at most {' and '.join(proved)} is tighter" if proved else ""
     return f"; but that is beyond the {rounds:,} rounds of {counted(passes[-1], 'pass')}{more}"
 
 

@@ -1,7 +1,7 @@
 """Mistake bounds, each the formula of its theorem: plain numbers in, a plain number out.
 
 R is the largest norm of a row, a margin the least y u·x over the rows for the u that the theorem speaks of, k the
-number of mistakes. A bound that says nothing is inf. These are floats, to be read and drawn: what a certificate claims
+number of mistakes. A vacuous bound is inf. These are floats, to be read and drawn: what a certificate claims
 is recomputed from the data in exact arithmetic.
 """
 
@@ -25,8 +25,8 @@ def perceptron(radius: float, margin: float) -> float:
 def weighted_mistakes(weights: Iterable[float]) -> float:
     """Return (sum of c)² / (sum of c²), which is at most (R/gamma)² for the weights c of the rows mistaken.
 
-    It is the number of mistakes where all weigh the same, and less otherwise: no more can be said of the perceptron
-    that multiplies each update by its row's weight.
+    It is the number of mistakes where all weigh the same, and less otherwise: no stronger bound holds for the
+    perceptron that multiplies each update by its row's weight.
 
     >>> weighted_mistakes([2.0, 2.0, 2.0]), weighted_mistakes([3.0, 1.0])
     (3.0, 1.6)
@@ -142,7 +142,7 @@ def shifting_delta_trick(radius: float, norm: float, path: float, shortfall: flo
 def winnow(features: int, margin: float, entries: float = 1.0, rate: float | None = None) -> float:
     """Return ln p / L(eta), u >= 0 being of sum 1 with margin delta, and |x_j| up to `entries` (Littlestone, 1988).
 
-    L is `fall`, by default at the best rate; where it is not above 0 the theorem says nothing: inf. A constant feature
+    L is `fall`, by default at the best rate; where it is not above 0 the theorem is vacuous: inf. A constant feature
     is two, +beta and -beta, among the p. Where delta = entries, the bound is log2 p.
 
     >>> round(winnow(1000, 0.5), 1), round(winnow(1000, 0.5, rate=0.5), 1), winnow(1000, 0.5, rate=2.0)

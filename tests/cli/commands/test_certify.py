@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,6 +27,7 @@ from linsep.theory.paths import perceptron_path
 from tests.certificates import plain_replay
 from tests.cli.files import write_svmlight
 from tests.plots import browser
+from tests.processes import forked
 
 APART = "x,y,kind\n0,1,no\n2,0,yes\n3,1,yes\n0.5,2,no\n"
 MIXED = "x,kind\n1,a\n2,b\n3,a\n"
@@ -405,7 +405,7 @@ def test_on_a_terminal_the_bracket_is_shown(monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_a_closed_pipe_ends_it_quietly(here):
-    command = [sys.executable, "-m", "linsep", "certify", "apart.csv", "--label", "kind"]
+    command = forked("certify", "apart.csv", "--label", "kind")
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
     reader, writer = os.pipe()
     os.close(reader)

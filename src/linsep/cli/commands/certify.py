@@ -59,13 +59,13 @@ def run(
         float, typer.Option(metavar="E", help="The error rate for which a sample size is stated.")
     ] = 0.05,
     confidence: Annotated[
-        float, typer.Option(metavar="P", help="How sure statements about new rows are to be.")
+        float, typer.Option(metavar="P", help="The confidence of statements about new rows.")
     ] = 0.95,
     least_error: Annotated[
-        bool, typer.Option("--least-error", help="Bound the fewest errors of any hyperplane. Can take long.")
+        bool, typer.Option("--least-error", help="Bound the errors of every hyperplane.")
     ] = False,
     scaling: Annotated[
-        bool, typer.Option("--scaling", help="Scale columns by powers of two for a small bound of one pass.")
+        bool, typer.Option("--scaling", help="Scale columns for a small bound.")
     ] = False,
     risk: Annotated[
         bool, typer.Option("--risk", help="With --learner, bound errors on new rows, if rows are independent draws.")
@@ -85,7 +85,7 @@ def run(
 
     A certificate states whether a hyperplane separates the rows. The bounds are those of the perceptron and of Winnow,
     in any order of the rows. With --learner, a run over the rows is held to its theorem, too: one pass in the order of
-    the files, unless --epochs and --shuffle say otherwise.
+    the files, unless --epochs and --shuffle are given.
     """
     show_as = show_of(json, brief, quiet)
     _refuse(time_limit, bias, epsilon, confidence)
@@ -204,7 +204,7 @@ def _write(
 
 
 def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list[str]]:
-    """Return the commands that make the certificate again and check it, with every option that says something of it."""
+    """Return the commands that make the certificate again and check it, with every option that affects it."""
     from linsep.cli.options.learners import parameter_words
 
     training, options = learner_options(ctx), reader_options(ctx)

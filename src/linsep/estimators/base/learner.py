@@ -61,7 +61,7 @@ class Learner(ClassifierMixin, LinearModel):
     seed_: int
     n_iter_: int
     _open = False
-    _traits = Traits(never_mixes="its answer is about all rows at once")
+    _traits = Traits(never_mixes="it solves for all rows at once")
     _facts: ClassVar[dict[str, Fact]] = {}
     """The attributes that a solver sets beside the weights, by name; model files contain them."""
 
@@ -321,7 +321,7 @@ class Learner(ClassifierMixin, LinearModel):
         epsilon : float, default=0.05
             The error rate for which a sample size is stated.
         delta : float, default=0.05
-            How often statements about new rows may be wrong.
+            Probability that statements about new rows are wrong.
         time_limit, watch, n_jobs
             As for :func:`linsep.certify`.
         least_error : bool, default=False
@@ -340,7 +340,7 @@ class Learner(ClassifierMixin, LinearModel):
         Returns
         -------
         Certificate
-            Its `remarks` say what is not proved, and why.
+            Its `remarks` state what is not proved, and why.
 
         Examples
         --------
@@ -357,7 +357,7 @@ class Learner(ClassifierMixin, LinearModel):
         )
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
-        """Return the theorem that a certificate of the run relies on, and remarks on what the theorem does not say."""
+        """Return the theorem that a certificate of the run relies on, and remarks on what the theorem leaves open."""
         return None, [NO_THEOREM.format(type(self).__name__)]
 
     def _runs(self, rows: LabelledRows) -> dict[ProblemKey, Run]:
@@ -379,7 +379,7 @@ class Learner(ClassifierMixin, LinearModel):
 
     @property
     def _takes_counts(self) -> bool:
-        """Whether entries must be counts, such as those of words, neither scaled nor hashed."""
+        """Return whether entries must be counts, such as those of words, neither scaled nor hashed."""
         return False
 
     @property
@@ -389,7 +389,7 @@ class Learner(ClassifierMixin, LinearModel):
 
     @property
     def _weighs_unseen_features(self) -> bool:
-        """Whether a feature that no row had has a nonzero weight."""
+        """Return whether a feature without an entry in any row has a nonzero weight."""
         link = self._fitted().link
         return self._traits.counts_rows or (isinstance(link, Imaged) and link.form == EXPONENTIAL)
 

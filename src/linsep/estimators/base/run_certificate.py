@@ -188,7 +188,7 @@ def _replay(
 ) -> dict[str, Any] | str:
     """Return the facts of a run for the checker, or the reason why there are none."""
     if key not in problems:
-        return "not played again, as its rows were not looked at"
+        return "not replayed, as its rows were not read"
     if not len(run.rows):
         return "no updates were made, and so there is nothing to hold against the theorem"
     if run.mixes is not None and (bits_of(run.mixes) > MOST_BITS or sum(map(len, run.mixes)) > MOST_MIXES):
@@ -219,7 +219,7 @@ def among_present(
         if last is None and len(rows.classes) == 2 and classes[-1] == rows.classes[-1]:
             last = runs.get(ProblemKey(bias))
         found = {} if last is None else {ProblemKey(bias): last}
-    what = f"the learner knows classes that no row has: {', '.join(map(repr, others[:5]))}"
+    what = f"the learner has classes that no row has: {', '.join(map(repr, others[:5]))}"
     return few, found, [] if found or not runs else [f"no run is certified: {what}"]
 
 
