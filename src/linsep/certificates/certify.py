@@ -60,9 +60,9 @@ class SearchPlan(NamedTuple):
     watch: BracketCallback | None = None
     jobs: int = 1
     least_error: bool = False
-    """Whether bounds of the fewest errors are sought."""
+    """If True, bound the fewest errors."""
     scaling: bool = False
-    """Whether a scaling of the columns is sought."""
+    """If True, search for a scaling of the columns."""
 
 
 class LabelledRows(NamedTuple):

@@ -442,7 +442,7 @@ def _check_risks(name: str, problem: dict[str, Any], pairs: bool) -> None:
         only(f"{name}: PAC-Bayes", of, {"confidence", "scale"})
         require(sure(of.get("confidence")), f"{name!r} has no confidence in PAC-Bayes")
         require(whole(-4, 24)(of.get("scale")), f"{name!r} has no scale of PAC-Bayes")
-        require(not pairs, f"{name!r} is of pairs, of which PAC-Bayes says nothing here")
+        require(not pairs, f"{name!r} is of pairs, which PAC-Bayes does not cover here")
 
 
 def seed_of(sha256: str) -> int:
@@ -596,7 +596,7 @@ def _check_pieces(name: str, run: dict[str, Any], pairs: bool, data: dict[str, A
     """Check the pieces of a run, each a number of rounds and the weights that they are held against."""
     of = run["pieces"]
     plain = run["theorem"] == "perceptron" and run.get("p") == 2 and not pairs and "shards" not in run
-    require(plain, f"{name!r} has pieces, of which its theorem says nothing")
+    require(plain, f"{name!r} has pieces, which its theorem does not cover")
     require(isinstance(of, list) and 1 <= len(of) <= MOST_PIECES, f"{name!r} has no number of pieces to {MOST_PIECES}")
     for k, piece in enumerate(of):
         title = f"{name}: piece {k}"

@@ -36,7 +36,7 @@ ROUGH = 0.005
 LESS = 0.998
 """A turn that lowers the bound less than by this factor is the last."""
 OFFSETS = tuple(k / 8 for k in range(8))
-"""What is added to logarithms before they are rounded: the best counts."""
+"""Numbers that are added to logarithms before these are rounded; the best one counts."""
 FARTHEST = 400
 """Exponents of two, at most."""
 
