@@ -220,12 +220,34 @@ def epochs_added(facts, rng):
     run["rounds"] += facts["data"]["rows"]
 
 
+def combination_invented(facts, rng):
+    problem = next(iter(facts["problems"].values()))
+    rows = sorted({int(i) for i in rng.integers(0, facts["data"]["rows"], 3)})
+    problem["combinations"] = [{"at": rows, "values": rng.integers(0, 3, len(rows)).tolist()}]
+
+
+def scale_invented(facts, rng):
+    problem = next(iter(facts["problems"].values()))
+    problem["scale"] = {"values": rng.integers(-9, 9, facts["data"]["features"]).tolist()}
+
+
+def risk_of_a_chosen_seed(facts, rng):
+    run = updates_of(facts)
+    if isinstance(run["order"], dict):
+        run["compression"] = 0.95
+
+
+def risk_of_no_model(facts, rng):
+    next(iter(facts["problems"].values()))["held out"] = 0.95
+
+
 ATTACKS = {
     of.__name__.replace("_", " "): of
     for of in (
         dropped, added, moved, repeated, reordered, other_order, other_rival, steps_stated, rows_listed, phantom_class,
         permuted_classes, dropped_problem, renamed_witness, unknown_key, huge_rate, huge_bias, other_C, other_p,
         other_variant, epochs_added, other_shards, other_mixing, shards_invented, shares_stated, rows_chosen,
+        combination_invented, scale_invented, risk_of_a_chosen_seed, risk_of_no_model,
     )
 }  # fmt: skip
 

@@ -6,12 +6,16 @@ import json
 import numpy as np
 import pytest
 from scipy.stats import beta
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Perceptron as SklearnPerceptron
 
 from linsep import (
     ROMMA,
     AveragedPerceptron,
     BalancedWinnow,
+    KernelPerceptron,
     PassiveAggressive,
+    PassiveAggressiveRegressor,
     Perceptron,
     PNormPerceptron,
     VotedPerceptron,
@@ -103,6 +107,19 @@ def test_held_out_rows():
     assert "assuming i.i.d. rows, not checked" in lines["risk on held-out rows"].note
     other = certify(NEW, np.where(NEW[:, 0] > 1, "c", TRUTH), model=clf, passes=1)
     assert "the errors of the model are not stated: its classes are not those of the rows" in other.remarks
+
+
+@pytest.mark.parametrize("model", [object(), "perceptron", SklearnPerceptron(), PassiveAggressiveRegressor()])
+def test_models_that_are_none_are_named(model):
+    with pytest.raises(ValueError, match="is not a classifier of linsep: give a trained one"):
+        certify(NEW, TRUTH, model=model)
+
+
+def test_a_model_must_be_trained_and_have_weights():
+    with pytest.raises(NotFittedError):
+        certify(NEW, TRUTH, model=Perceptron())
+    kernel = KernelPerceptron(max_iter=1).partial_fit(X, Y)
+    assert "the errors of the model are not stated: " in " ".join(certify(NEW, TRUTH, model=kernel, passes=1).remarks)
 
 
 def test_a_seed_is_that_of_the_data_or_there_is_no_risk():

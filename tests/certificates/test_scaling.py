@@ -116,6 +116,18 @@ def test_a_scale_belongs_to_a_scaled_problem_and_to_one():
         assert not verify(forged, X, Y)
 
 
+def test_problems_of_more_classes_have_no_scale():
+    """Without this, a run on rows as they are could be replayed on scaled ones."""
+    labels = [*"abc" * 10]
+    facts = json.loads(Perceptron(multi_class="joint").partial_fit(X, labels).certificate(X, labels).text())
+    for name in facts["problems"]:
+        forged = copy.deepcopy(facts)
+        forged["problems"][name]["scale"] = {"values": [0, 0, 0]}
+        with pytest.raises(FormError, match="which problems of two classes alone may have"):
+            check_form(forged)
+        assert not verify(recomputed(forged, X, labels) or forged, X, labels)
+
+
 def test_entries_that_a_scale_rounds_are_refused():
     rows = np.array([[1.0 + 2.0**-52, 1.0], [-(2.0**-100), 2.0]])
     facts = json.loads(certify(rows, ["a", "b"], passes=1, scaling=True).text())

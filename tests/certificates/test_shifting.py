@@ -149,6 +149,7 @@ def test_wide_rows_and_weights_on_their_empty_columns():
 def test_it_is_said_in_words_and_where_it_is_not_known():
     line = next(line for line in words.table(CERT)["run"] if line.label == "  by shifting")
     assert line.note == f"weights for {CERT.claims['run: pieces']} pieces of the rounds"
+    assert CERT.allowed()["by weights that shift"] == CERT.number(CLAIM, "run")
     joint = Perceptron(multi_class="joint").partial_fit(X[:9], [*"abcabcabc"])
     remarks = " ".join(joint.certificate(X[:9], [*"abcabcabc"], shifting=True).remarks)
     assert "no weights that shift are stated: they are known for the perceptron of two classes" in remarks

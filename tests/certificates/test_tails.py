@@ -52,6 +52,16 @@ def test_choices(n, k):
     assert tails.choices_log(n, k) >= 0
 
 
+def test_choices_that_are_too_many_to_be_written():
+    for n, k in ((20_000, 9_000), (300_000, 8_193), (10**9, 4 * 10**8)):
+        found = tails.choices_log(n, k)
+        exact = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        assert float(found) == pytest.approx(exact, rel=1e-12)
+    with decimal.localcontext(decimal.Context(prec=60)):
+        exact = Decimal(math.comb(20_000, 9_000)).ln()
+        assert exact < tails.choices_log(20_000, 9_000) < exact + Decimal("1e-13")
+
+
 def test_the_normal_tail_is_rounded_up():
     for x in np.linspace(-12, 12, 97):
         found = float(tails.normal_tail(Decimal(float(x))))

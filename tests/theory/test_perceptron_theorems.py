@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from linsep import AveragedPerceptron, Perceptron
 from linsep.theory import locate_and_correct
-from linsep.theory.bounds import regret, shifting
+from linsep.theory.bounds import regret, shifting, shifting_delta_trick
 from tests.fits import fit, logged, radius2, replay, squares, weights
 from tests.problems import integer_rows, separable
 
@@ -123,6 +123,21 @@ def test_regret_against_weights_that_change(problem, epochs, data):
     allowed = shifting(radius, np.linalg.norm(u[-1]), path, L)
     assert learner.mistakes_ <= allowed * (1 + 1e-14)
     assert shifting(radius, np.linalg.norm(u[-1]), 0.0, L) == regret(radius, np.linalg.norm(u[-1]), L) <= allowed
+
+
+@given(problem=integer_rows(), epochs=st.integers(1, 3), data=st.data())
+def test_delta_trick_against_weights_that_change(problem, epochs, data):
+    """u_t in quarters, one for each round: sqrt(k) <= R B + D, B = ||u_n|| + path, D over all rounds."""
+    X, y = problem
+    learner = fit(Perceptron(fit_intercept=False, shuffle=False, max_iter=epochs, log=True), X, y)
+    rounds = np.tile(np.arange(len(X)), int(learner.n_iter_))
+    pieces = data.draw(arrays(float, (3, X.shape[1]), elements=st.integers(-8, 8))) / 4
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rounds)), min_size=2, max_size=2)))
+    u = pieces[np.searchsorted(cuts, np.arange(len(rounds)), side="right")]
+    D = np.linalg.norm(np.maximum(0, 1 - y[rounds] * np.einsum("ij,ij->i", X[rounds], u)))
+    path = np.linalg.norm(np.diff(u, axis=0), axis=1).sum()
+    radius = math.sqrt(radius2(X)) or 1.0
+    assert learner.mistakes_ <= shifting_delta_trick(radius, np.linalg.norm(u[-1]), path, D) * (1 + 1e-14)
 
 
 @given(problem=integer_rows(), passes=st.integers(1, 3), gamma=st.sampled_from([0.25, 1.0, 3.0, 1e4]), data=st.data())

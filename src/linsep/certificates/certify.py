@@ -155,6 +155,10 @@ def certify(
     3
     """
     refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
+    if model is not None:
+        if not hasattr(model, "_no_weights"):
+            raise ParameterError(f"model={type(model).__name__} is not a classifier of linsep: give a trained one")
+        model._fitted()
     data = read_rows(X, float(bias)) if model is None else read_rows(X, float(model._bias), model)
     classes, codes = read_labels(y, data.n_rows)
     rows = LabelledRows(data, codes, classes)

@@ -421,6 +421,7 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
         require(few, f"{name!r} has witnesses {side} of more than {MOST_NUMBERS:,} numbers in all")
     _check_risks(name, problem, pairs)
     if "scale" in problem:
+        require(len(classes) <= 2, f"{name!r} has a scale, which problems of two classes alone may have")
         _check_scale(name, problem["scale"], int(data["features"]))
     if "combinations" in problem:
         _check_combinations(name, problem["combinations"], sizes["lambda"], sizes["lambda"] // int(data["rows"]))

@@ -19,6 +19,8 @@ SCALES = range(-4, 25)
 PI = Decimal("3.14159265358979323846264338327950288419716939937510")
 MARGIN = Decimal("1e-20")
 """Addition to a probability of the normal distribution, much larger than its rounding."""
+MOST_EXACT = 1 << 13
+"""Binomial coefficients of n and k are computed as integers up to this k."""
 FAR = Decimal(7)
 """Beyond this, erfc is below 1e-20."""
 
@@ -33,8 +35,21 @@ def share(parts: int) -> Decimal:
     return UP.divide(Decimal(parts), Decimal(PARTS))
 
 
+def factorial_log(n: int, way: Context) -> Decimal:
+    """Return ln n! from above or below, by Stirling's series: off by at most 1 / (360 n³)."""
+    least, most = Fraction(1, 12 * n) - Fraction(1, 360 * n**3), Fraction(1, 12 * n)
+    log = [
+        way.next_plus(v) if way is UP else way.next_minus(v)
+        for v in (way.ln(Decimal(n)), way.ln(way.multiply(Decimal(2), PI)))
+    ]
+    parts = way.multiply(Decimal(n), log[0]), way.divide(way.add(*log), Decimal(2)), Decimal(-n)
+    return way.add(way.add(parts[0], parts[1]), way.add(parts[2], real(most if way is UP else least, way)))
+
+
 def choices_log(n: int, k: int) -> Decimal:
-    """Return ln C(n, k), rounded up."""
+    """Return ln C(n, k), rounded up: exactly, or by Stirling's series where the number would be too long."""
+    if min(k, n - k) > MOST_EXACT:
+        return UP.subtract(factorial_log(n, UP), DOWN.add(factorial_log(k, DOWN), factorial_log(n - k, DOWN)))
     count = math.comb(n, k)
     beyond = max(count.bit_length() - 200, 0)
     rest = UP.multiply(Decimal(beyond), UP.next_plus(UP.ln(Decimal(2))))

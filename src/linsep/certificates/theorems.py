@@ -134,10 +134,11 @@ class PerceptronTheorem(Theorem):
         return {"p": self.p, "witness": best}
 
     def bounds(self, name: str, run: dict[str, Any]) -> dict[str, str]:
-        """Add the bound for the run's own passes."""
+        """Add the bound for the run's own passes, and that of weights that shift."""
         passes = run["passes"]
         own = {f"in {passes} pass{'es' * (passes > 1)}": f"{run['problem']}: {MistakeBound('perceptron', passes)}"}
-        return super().bounds(name, run) | (own if self.p == 2 else {})
+        shift = {"by weights that shift": f"{name}: mistakes at most, by weights that shift"} if "pieces" in run else {}
+        return super().bounds(name, run) | (own | shift if self.p == 2 else {})
 
     def lines(self, cert: "Certificate", name: str) -> list[Line]:
         """Show both lemmas, the bound, and the bound by the losses."""

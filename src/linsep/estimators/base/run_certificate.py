@@ -22,7 +22,7 @@ from linsep.certificates.certify import (
 )
 from linsep.certificates.reading import class_name, read_rows
 from linsep.certificates.replay import epochs_of
-from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of, seed_of
+from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of, is_fixed
 from linsep.certificates.theorems import (
     PassiveAggressiveTheorem,
     PerceptronTheorem,
@@ -98,13 +98,14 @@ def certificate_of(
         )
     remarks += more if len(rows.classes) > 2 else []
     confidence = {"confidence": 1 - delta} if _one_pass(learner, rows) else {}
-    if confidence and any(run.order != "rows" for run in runs.values()):
+    order = next((run.order for run in runs.values()), "rows")
+    if confidence and order != "rows" and not is_fixed(order, {"sha256": sha256_of(rows)}):
         confidence, remarks = {}, [*remarks, CHOSEN_SEED]
     if confidence and not LEAST_DELTA <= 1 - delta <= 1 - LEAST_DELTA:
         limits = f"from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
         confidence, remarks = {}, [*remarks, f"no risk is stated: delta={delta:g} is not {limits}"]
     elif confidence and runs:
-        refuted, remark = _test_order(rows)
+        refuted, remark = _test_order(rows, order)
         confidence, remarks = {} if refuted else confidence, [*remarks, remark]
     replayed: dict[str, Any] = {}
     for key, run in runs.items():
@@ -155,7 +156,7 @@ def _no_compression(run: dict[str, Any], rows: LabelledRows, delta: float) -> st
         return f"delta={delta:g} is not from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
     if {"shards", "arrive"} & {*run} or isinstance(run["order"], list) or run["rounds"] % n:
         return "it is of one run of whole passes, of which all classes are known from the start"
-    if isinstance(run["order"], dict) and run["order"]["seed"] != seed_of(sha256_of(rows)):
+    if not is_fixed(run["order"], {"sha256": sha256_of(rows)}):
         return "the rows were shuffled, and a seed can be chosen for a small risk: use shuffle=False or data_seed"
     exact = run["theorem"] != "winnow" and run.get("p", 2) == 2
     if not exact and sum(run["updates"]) > run["rounds"] - n:
@@ -240,10 +241,10 @@ def _one_pass(learner: Any, rows: LabelledRows) -> bool:
     return state.epochs * n + state.rows == n and state.mixed is None
 
 
-def _test_order(rows: LabelledRows) -> tuple[bool, str]:
-    """Return whether the labels refute that the rows stand in random order, and a remark that reports the test."""
-    labels = LabelOrder()
-    labels.add(rows.codes)
+def _test_order(rows: LabelledRows, order: Any) -> tuple[bool, str]:
+    """Return whether the labels refute that rows came in random order, and a remark that reports the test."""
+    labels, n = LabelOrder(), rows.data.n_rows
+    labels.add(rows.codes[next(epochs_of({"order": order, "passes": 1, "rounds": n}, n, None))])
     found = labels.test()
     if not found.refuted:
         return False, f"the risk assumes that rows come in random order: tested were {TESTED}; nothing contradicts it"
