@@ -67,6 +67,7 @@ def test_a_kernel_leaves_python_when_its_work_is_worth_it(monkeypatch, started, 
 def test_calls_are_work(monkeypatch):
     monkeypatch.setattr(Tiered, "started", True)
     monkeypatch.setattr(tiers, "COMPILE", 3 * CALL)
+    monkeypatch.setattr(tiers, "LOAD", 0)
     kernel = Counted()
     monkeypatch.setattr(kernel, "work", lambda work: 0)
     with compiling("auto"):
