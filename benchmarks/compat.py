@@ -39,6 +39,7 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
     "SGDClassifier": ("SGDClassifier", {}),
     "SGDClassifier, log_loss": ("SGDClassifier", {"loss": "log_loss"}),
     "SGDClassifier, average": ("SGDClassifier", {"average": True}),
+    "SGDClassifier, l1": ("SGDClassifier", {"penalty": "l1"}),
     "SGDClassifier, pa1": ("SGDClassifier", {"learning_rate": "pa1", "eta0": 1.0, "penalty": None}),
 }
 

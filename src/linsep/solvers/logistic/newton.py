@@ -44,7 +44,7 @@ and at most so many rows times classes of a softmax."""
 LARGEST = 1e12
 """The largest entry of the preconditioner's tables: beside it, 1 still has some digits."""
 HALVINGS = 40
-"""How often a step that does not lower f is halved."""
+"""Number of times that a step that does not lower f is halved."""
 
 
 def direction(
@@ -270,7 +270,7 @@ class NewtonSearch:
         self.converged = self.stuck = False
         self.done = np.zeros(len(self.at.values), bool)
         self.radius = np.full(len(self.at.values), np.inf)
-        """How far the scores of each group may move in one step."""
+        """Limit of a step, in scores of each group."""
 
     def ended(self) -> bool:
         """Return whether the goal is reached, or nothing is left to do."""
@@ -313,7 +313,7 @@ class NewtonSearch:
         self.radius = np.where(short, GROWTH * moved, self.radius)
 
     def _settled(self, slope: Array, step: Array, moves: Array, cut: Array) -> bool:
-        """Tell, without a prior, whether the model expects next to nothing of the step, in any group."""
+        """Return, without a prior, whether the model expects next to nothing of the step, in any group."""
         self.done = self.done | ((-slope / 2 <= self.tol * self.at.value / len(slope)) & ~cut)
         if self.cause is None and (runs_off(self.problem, step, moves) & (slope < 0)).any():
             self.cause = heaviest(step)
