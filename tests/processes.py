@@ -19,6 +19,7 @@ import sys
 import tempfile
 from functools import cache
 from importlib import import_module
+from multiprocessing import forkserver
 from pathlib import Path
 
 NEEDED = (
@@ -41,6 +42,16 @@ def forked(*args):
 
 
 @cache
+def fork_workers():
+    """Have Dask fork the workers of this process from a server that has loaded linsep."""
+    import dask
+    from distributed.utils import get_mp_context
+
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    get_mp_context().set_forkserver_preload(["distributed", "linsep.distributed", *NEEDED])
+
+
+@cache
 def start():
     """Start the server; return its address."""
     folder = tempfile.TemporaryDirectory()
@@ -55,7 +66,9 @@ def start():
 
 
 def stop():
-    """End the server, so that its time counts as that of a child."""
+    """End the servers, so that their time counts as that of children."""
+    if fork_workers.cache_info().currsize:
+        forkserver._forkserver._stop()
     if STATE:
         process, folder = STATE
         process.communicate()
