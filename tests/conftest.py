@@ -65,7 +65,9 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Collect the costs of the processes that share the tests (`pytest -n 2`), if any; close figures after tests."""
-    config.addinivalue_line("markers", "slow: all cases take a second or more; omitted by scripts/test --quick")
+    config.addinivalue_line(
+        "markers", "slow: all cases together take a second or more; omitted by scripts/test --quick"
+    )
     if config.getoption("quick"):
         settings.load_profile("quick")
     config.pluginmanager.register(Figures())

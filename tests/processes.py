@@ -23,13 +23,8 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 NEEDED = (
-    "linsep.cli.app",
-    "linsep.cli.commands",
-    "linsep.cli.jobs",
-    "linsep.data",
-    "linsep.estimators",
-    "linsep.models",
-)
+    "linsep.cli.app", "linsep.cli.commands", "linsep.cli.jobs", "linsep.data", "linsep.estimators", "linsep.models",
+)  # fmt: skip
 """The packages of which the server loads all modules."""
 RELAY = Path(__file__).with_name("relay.py")
 STATE = []
@@ -37,7 +32,7 @@ STATE = []
 
 
 def forked(*args):
-    """Return a command that runs `python -m linsep ARGS`, or `python -c CODE` for two arguments of these."""
+    """Return a command that stands for `python -m linsep ARGS`, or for `python ARGS` if the first of them is -c."""
     return [sys.executable, "-I", "-S", str(RELAY), start(), *map(str, args)]
 
 
