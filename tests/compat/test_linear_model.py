@@ -58,6 +58,7 @@ def assert_same(theirs, ours):
     assert ours.coef_.shape == theirs.coef_.shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize(("name", "parameters"), CASES)
 def test_two_classes_and_targets_have_the_weights_of_scikit_learn(name, parameters, kind):
@@ -65,6 +66,7 @@ def test_two_classes_and_targets_have_the_weights_of_scikit_learn(name, paramete
     assert_same(*both(name, {"random_state": 3, **parameters}, kind(X), y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize(("name", "parameters"), [case for case in CASES if "Regressor" not in case[0]])
 def test_several_classes_have_the_weights_of_scikit_learn_in_the_same_order(name, parameters, kind):
