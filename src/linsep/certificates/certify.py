@@ -15,7 +15,7 @@ from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION,
 from linsep.certificates.witnesses import BracketCallback, Search, SearchResult, best_bias, find, pair_rows
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.runtime import threads
+from linsep.engine.runtime import one_blas_thread, threads
 from linsep.validation.errors import ParameterError
 
 LARGEST_BIAS = 1e154
@@ -261,6 +261,7 @@ def _drop_bias(found: SearchResult, features: int) -> dict[str, Any]:
     return {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}
 
 
+@one_blas_thread()
 def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
     seen = checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
