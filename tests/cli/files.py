@@ -1,6 +1,7 @@
 """Small files to run commands on, and lines of a shell that run them."""
 
 import shlex
+import shutil
 import subprocess
 from contextlib import contextmanager
 from functools import cache
@@ -77,6 +78,8 @@ def _make_files(folder):
         write_vw(folder / f"{name}.vw", rows, seed)
     write_model(folder / "model.linsep", folder / "train.svm")
     write_certificate(folder / "train.cert", folder / "train.svm")
+    shutil.copy(folder / "train.svm", folder / "big.svm")
+    write_certificate(folder / "big.cert", folder / "big.svm")
     write_certificate(folder / "income.cert", folder / "train.csv", label="income")
 
 

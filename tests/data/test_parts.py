@@ -293,7 +293,7 @@ def test_a_sample_of_rows_is_enough_to_cut_at(tmp_path, monkeypatch):
 FAULTS = {
     "rows.svm": (b"1 1:1", b"1 1:1 2:x", {}),
     "stated.svm": (b"1 1:1", b"1 1:1 9:1", {"n_features": 8, "zero_based": False}),
-    "rows.vw": (b"1 |a x y", b"1 |a x y:z", {}),
+    "rows.vw": (b"1 |a x y", b"1 |a x y:nan", {}),
     "rows.txt": (b"ham\tmoney", b"no tab", {}),
     "rows.csv": (b"3,1", b"3,x", {"header": True}),
     "rows.tsv": (b"3\t1", b"3", {"header": True}),

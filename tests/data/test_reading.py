@@ -180,7 +180,18 @@ VALUES = [
     object(), print, Path("x"),
 ]  # fmt: skip
 TABLES = ("csv", "tsv", "parquet", "arrow", "table")
-FLAGS = ("vocabulary", "keep_names", "idf", "binary", "alternate_sign", "lowercase", "verify", "strict", "once")
+FLAGS = (
+    "vocabulary",
+    "named_labels",
+    "keep_names",
+    "idf",
+    "binary",
+    "alternate_sign",
+    "lowercase",
+    "verify",
+    "strict",
+    "once",
+)
 WHOLE = ("text_features", "block_bytes", "block_rows", "n_features", "n_jobs")
 NAMED = ("categories", "missing", "analyzer", "norm", "on_error", "format", "delimiter", "text")
 NONE = ("n_features", "n_jobs", "norm", "format", "delimiter", "text", "dtype", "zero_based", "header", "label",

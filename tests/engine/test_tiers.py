@@ -19,6 +19,7 @@ from linsep import (
 )
 from linsep.engine import kernel_cache
 from linsep.engine.arrays import UnalignedError, views
+from linsep.engine.data_kinds import first_beyond, highest_index
 from linsep.engine.kernel_cache import notice
 from linsep.engine.passes import learn_classes, learn_pairs, learn_rows, score_classes, score_rows
 from linsep.engine.tiers import COMPILE, LOAD, START, Tiered, compiling, tiered
@@ -95,9 +96,12 @@ def uncompiled(monkeypatch):
     monkeypatch.setattr(Tiered, "compiled", property(refuse))
 
 
-def test_a_first_fit_and_prediction_of_small_data_compile_nothing(uncompiled):
+def test_a_first_fit_and_prediction_of_small_data_compile_nothing(uncompiled, monkeypatch):
     for make in (learn_rows, learn_classes, learn_pairs, score_rows, score_classes):
         make.cache_clear()  # the work of other tests counts
+    for shared in (first_beyond, highest_index):
+        monkeypatch.setattr(shared, "done", 0)
+        monkeypatch.setattr(shared, "loaded", False)
     with compiling("auto"):
         AveragedPerceptron(max_iter=3, tol=None).fit(X, Y).predict(X)
         Perceptron(max_iter=3, tol=None).fit(X[:100], Y[:100]).predict(X)

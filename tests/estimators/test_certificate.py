@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 
 from linsep import (
     LEARNERS,
+    ROMMA,
     AveragedPerceptron,
     BalancedWinnow,
     PassiveAggressive,
@@ -67,6 +68,18 @@ def test_every_learner_certifies(name, case):
             assert found["mistakes"] <= found.get("mistakes at most", found.get("bound at most"))
             assert all(v is not False for v in found.values())
     assert any("no guarantee: no theorem" in remark or "ROMMA" in remark for remark in cert.remarks) != held
+
+
+@pytest.mark.parametrize("mixing", ["uniform", "rows", "mistakes"])
+@pytest.mark.parametrize("rows", [two_classes, three_classes])
+def test_mixed_runs_of_a_rule_that_shrinks_are_those_of_their_rows_alone(rows, mixing):
+    """Later updates shrink the steps of their own shard; a mix averages what they leave of earlier epochs."""
+    X, y = rows()
+    how = {"multi_class": "ovr", "log": True, "max_iter": 3, "random_state": 0}
+    clf = fit(ROMMA(shards=3, mixing=mixing, **how), X, y)
+    assert any("ROMMA's theorem for one run" in remark for remark in clf.certificate(X, y).remarks)
+    with pytest.raises(ValueError, match="other weights"):
+        clf.certificate(2 * X, y)
 
 
 @pytest.mark.parametrize("name", ["perceptron", "averaged-perceptron"])

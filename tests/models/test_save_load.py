@@ -22,6 +22,7 @@ from safetensors import numpy as safetensors
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.datasets import dump_svmlight_file
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
@@ -269,7 +270,7 @@ def test_save_says_what_it_takes(path):
             ValueError, match=f"save takes a learner of linsep, or a Pipeline .*{what} is none of these"
         ):
             save(model, path)
-    with pytest.raises(linsep.estimators.base.learner.NotFittedError):
+    with pytest.raises(NotFittedError):
         save(Perceptron(), path)
     with pytest.raises(ValueError, match=r"memory="):
         save(make_pipeline(Perceptron(), memory="folder"), path)

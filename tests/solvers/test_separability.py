@@ -54,7 +54,7 @@ def test_a_run_of_pa_has_a_witness_where_floats_cannot_hold_the_margin(kind):
     for case in range(8):
         X, y = KINDS[kind](np.random.default_rng([3, case]))
         if len(set(y)) == 2:
-            learner = PassiveAggressive(variant="PA", max_iter=2).fit(X, y)
+            learner = PassiveAggressive(variant="PA", max_iter=2, intercept_scaling=1.0).fit(X, y)
             cert = learner.certificate(X, y)
             assert verify(cert, X, y)
             proved += "hinge" in next(iter(cert.facts["problems"].values()))["w"]

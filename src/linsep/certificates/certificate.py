@@ -290,7 +290,7 @@ class Certificate:
         --------
         >>> from linsep import Perceptron
         >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
-        >>> Perceptron(shuffle=False, max_iter=1, tol=None, shards=2).fit(X, y).certificate(X, y).mixes()
+        >>> Perceptron(shuffle=False, max_iter=2, shards=2).fit(X, y).certificate(X, y).mixes()
         [[[1, 1], [1, 1]]]
         """
         facts, n = self.facts["runs"][run], self.facts["data"]["rows"]

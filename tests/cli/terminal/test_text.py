@@ -90,7 +90,17 @@ SHOWN = {
     "inspect --class": ["inspect", "D/odd.linsep", "--class", RED],
     "compare": ["compare", "D/odd.csv", "--label", "kind", "-l", "perceptron", "--test", "D/odd.csv"],
     "certify": ["certify", "D/odd.csv", "--label", "kind", "-l", "perceptron", "--time-limit", "1", "-o", "D/odd.cert"],
-    "certify --brief": ["certify", "D/odd.csv", "--label", "kind", "-l", "perceptron", "--time-limit", "1", "--brief"],
+    "certify --brief": [
+        "certify",
+        "D/odd.csv",
+        "--label",
+        "kind",
+        "-l",
+        "perceptron",
+        "--multi-class",
+        "ovr",
+        "--brief",
+    ],
     "verify": ["verify", "D/odd.cert", "D/odd.csv", "--label", "kind"],
     "convert": ["convert", "D/odd.linsep", "-o", "D/odd.json"],
 }

@@ -244,10 +244,10 @@ def runs_of(
 
     def run(chosen: Array, places: Array, signs: Array, column: int = 0) -> Run:
         steps = None if record.amounts is None else record.amounts[chosen] * signs
-        if steps is not None and record.keeps is not None:  # a later update multiplies what is there
-            steps *= np.append(np.cumprod(record.keeps[chosen][:0:-1])[::-1], 1.0)
         passes = max(most, int(np.bincount(record.rows[chosen]).max(initial=0)))
         mixes = None if mixed is None else mixed.among(record.rounds[chosen], column)
+        if steps is not None and record.keeps is not None:
+            steps *= _kept(record.keeps[chosen], mixes)
         rivals = record.classes[chosen, 1] if pair and count > 2 and record.classes is not None else None
         return Run(places, steps, passes, rounds, mixes, record.rounds[chosen], rivals)
 
@@ -267,6 +267,28 @@ def runs_of(
         signs = np.where(rows.codes[record.rows[chosen]] == c, 1.0, -1.0)
         found[ProblemKey(bias, "class", name)] = run(chosen, record.rows[chosen], signs, c)
     return found
+
+
+def _kept(keeps: Array, mixes: list[list[list[int]]] | None) -> Array:
+    """Return what later updates leave of each step: the product of their factors, or in a mix the mean of products.
+
+    Examples
+    --------
+    >>> _kept(np.array([1, 0.5, 0.5]), None)
+    array([0.25, 0.5 , 1.  ])
+    >>> _kept(np.array([1, 0.5, 0.5]), [[[1, 1], [1, 1]], [[1, 3], [0, 1]]])  # 5/8 = (3 * 0.5 + 1 * 1) / 4
+    array([0.625, 0.625, 1.   ])
+    """
+    kept, stop, later = np.empty(len(keeps)), len(keeps), 1.0
+    for mix in reversed([[[len(keeps), 1]]] if mixes is None else mixes):
+        mean = 0.0
+        for updates, share in reversed(mix):
+            products = np.append(np.cumprod(keeps[stop - updates : stop][::-1])[::-1], 1.0)
+            kept[stop - updates : stop] = later * products[1:]
+            mean += share * products[0]
+            stop -= updates
+        later *= mean / sum(share for _, share in mix)
+    return kept
 
 
 def refuse_other_rows(runs: dict[ProblemKey, Run], rows: LabelledRows, state: TrainingState) -> None:
