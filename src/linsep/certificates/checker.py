@@ -77,9 +77,9 @@ def stated(q: Fraction, way: Context) -> str:
 
 
 def vector(witness: Facts, size: int) -> Array:
-    """Return a witness in full, as Python's integers; long ones are written in base 16."""
+    """Return a witness in full, as Python's integers."""
     full = np.zeros(size, object)
-    full[witness.get("at", range(size))] = [int(v, 16) if isinstance(v, str) else int(v) for v in witness["values"]]
+    full[witness.get("at", range(size))] = integers(witness)
     return full
 
 

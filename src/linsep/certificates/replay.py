@@ -173,7 +173,7 @@ class Replay:
         self.image = None if image is None else image(self.near)
         self.events, self.rounded, self.missed, self.mistakes = list[Event](), 0, 0, 0
         self.norm2: int | None = 0  # None after updates that floats decided
-        self.updates, self.ratio, self.least_ratio = 0, Fraction(), 0.0
+        self.updates, self.ratio, self.least_ratio, self.mixed_run = 0, Fraction(), 0.0, "shards" in run
         self.reach, self.reach_before = 0.0, 0.0
         self.first, self.alone = np.zeros(self.classes, np.int64), 0
         if run.get("arrive"):  # rows before a second class arrives have no rival, and are no mistakes
@@ -382,7 +382,7 @@ class Replay:
         sure &= np.isfinite(margins) & (margins > slack)
         sure[rows < self.alone] = True
         sure[places[rows[places] < self.alone]] = False
-        if "shards" not in self.run and sure.all() and len(places):
+        if not self.mixed_run and sure.all() and len(places):
             square, more = float(np.square(self.near).sum()), norms[places] ** 2 * (1 + self.problem.pairs)
             off = (self.p * self.classes + terms) * 2.0**-50 * (square + more + 2 * np.abs(margins[places])).sum()
             most = square + np.cumsum(more - 2 * margins[places]) + off + 6 * slack[places].sum()
@@ -412,7 +412,7 @@ class Replay:
                 self.move(rows[places], U, self.split(U), self.signs(rows[places], rivals).astype(object))
                 self.events += [Event(row, True, 0, 0, 1, 0) for row in self.signed(rows[places], rivals).tolist()]
                 self.updates, self.mistakes = self.updates + len(places), self.mistakes + len(places)
-                self.norm2 = None if len(places) else self.norm2
+                self.norm2 = self.norm2 if self.mixed_run or not len(places) else None
                 return
             chosen[places] = True
         rows, listed, checked = rows[chosen], listed[chosen], False

@@ -149,7 +149,7 @@ def integers(vector: dict[str, Any]) -> list[int]:
     >>> integers({"exponent": 0, "values": [3, "-0x10"]})
     [3, -16]
     """
-    return [int(v, 16) if isinstance(v, str) else int(v) for v in vector["values"]]
+    return [int(v, 16) if type(v) is str else v for v in vector["values"]]
 
 
 def is_integer(value: Any) -> bool:
