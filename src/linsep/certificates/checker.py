@@ -92,7 +92,7 @@ def mantissas(values: Array) -> tuple[Array, Array]:
 def limbs(vector: Array, width: int) -> list[tuple[int, Array]]:
     """Return Python's integers as sums of short ones: (shift, float array)."""
     size, sign, longest = abs(vector), np.where(vector < 0, -1, 1), int(abs(vector).max()).bit_length()
-    return [(k, ((size >> k) % (1 << width)).astype(np.float64) * sign) for k in range(0, longest, width)]
+    return [(k, (size // (1 << k) % (1 << width)).astype(np.float64) * sign) for k in range(0, longest, width)]
 
 
 def windows(values: Array, low: int, width: int) -> Iterator[tuple[int, Array]]:

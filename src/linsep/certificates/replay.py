@@ -4,10 +4,14 @@ A run in a file is an order of the rows and the numbers of the rounds with an up
 integers times a power of two, as digits of `width` bits (of either sign), which floats multiply and add without
 rounding. A block of rounds is one product with the nearest floats of v at its start, and one with the rows that are
 added within it. With n terms, a float product differs from the exact one by less than
-(n + 4) 2^-53 sum |x||v| <= (n + 4) 2^-53 ||x|| ||v||: scores beyond that are decided; all others, and those of all
-listed rounds, are computed exactly. A listed round must be an update of the rule, and no other round may be one; a
-round whose score is next to 0, up to 1e-9 of the sum of its terms' sizes, may be either, as the training's floats are
-rounded: such rounds are counted, and a claim states how many they are.
+(n + 4) 2^-53 sum |x||v| <= (n + 4) 2^-53 ||x|| ||v||: scores beyond that are decided, and all others are computed
+exactly, with those of all listed rounds of their block. A listed round must be an update of the rule, and no other
+round may be one; a round whose score is next to 0, up to 1e-9 of the sum of its terms' sizes, may be either, as the
+training's floats are rounded: such rounds are counted, and a claim states how many they are.
+
+The largest ||v||² / k after k updates is exact: a block in which floats show that it stays below the largest so far
+needs no more. The steps of passive-aggressive and of ROMMA follow from exact scores, so that all their rounds are
+computed exactly.
 
 Where shards were mixed, all shards of an epoch begin with the same v, and v becomes the mean of theirs, weighted by
 their shares; v is then a fraction, whose denominator is `scale`.
@@ -224,9 +228,10 @@ class Replay:
         """Return signed rows as floats, with their constant feature, which comes last."""
         problem, n = self.problem, len(rows)
         if not self.sparse:
-            Z = np.empty((n, self.p + 1))
-            Z[:, :-1], Z[:, -1] = self.X[rows], problem.beta
-            return Z if problem.pairs else np.multiply(Z, problem.sign[rows][:, None], out=Z)
+            Z, signs = np.empty((n, self.p + 1)), problem.sign[rows].astype(np.float64)
+            np.multiply(self.X[rows], signs[:, None], out=Z[:, :-1])
+            Z[:, -1] = problem.beta * signs
+            return Z
         starts, counts = self.X.indptr[rows], self.X.indptr[rows + 1] - self.X.indptr[rows] + 1
         ends = np.cumsum(counts, dtype=np.int64)
         at = np.arange(ends[-1] if n else 0) + np.repeat(starts - (ends - counts), counts)
@@ -440,11 +445,13 @@ class Replay:
     def square(self) -> int:
         """Return ||v||², which is known up to updates that floats decided."""
         if self.norm2 is None:
-            digits, starts = self.v.astype(np.int64).reshape(len(self.v), -1, self.classes), range(0, len(self.v), 1 << 14)
+            digits = self.v.astype(np.int64).reshape(len(self.v), -1, self.classes)
+            starts = range(0, len(self.v) * self.classes, 1 << 16)  # sums of so many products are below 2^63
             products = {
-                (a, b): np.add.reduceat((digits[:, a] * digits[:, b]).sum(axis=1), starts).astype(object).sum()
-                for a in range(digits.shape[1]) for b in range(digits.shape[1])
-            }  # fmt: skip
+                (a, b): np.add.reduceat((digits[:, a] * digits[:, b]).ravel(), starts).astype(object).sum()
+                for a in range(digits.shape[1])
+                for b in range(digits.shape[1])
+            }
             self.norm2 = sum(int(of) << ((a + b) * self.width) for (a, b), of in products.items())
         return self.norm2
 
@@ -584,7 +591,7 @@ class Replay:
                 np.add.at(sums, Z.indices, Z.data * np.repeat(signs[:, c], np.diff(Z.indptr)))
                 continue
             for i in which.tolist():
-                np.add(sums, Z[i] if signs[i, c] > 0 else -Z[i], out=sums)
+                (np.add if signs[i, c] > 0 else np.subtract)(sums, Z[i], out=sums)
 
     def span(self, rows: Array, first: int, rounds: Array, rivals: Array) -> None:
         """Play consecutive rounds, the first of which has that number; `rounds` are those of all updates."""
