@@ -15,6 +15,7 @@ from hypothesis import settings
 from numba.core import event
 
 from linsep.validation import inputs
+from tests import processes
 from tests.schedule import is_left_out, part_of, place_of
 
 settings.register_profile("explore", deadline=None)
@@ -114,6 +115,7 @@ class Processes:
 
 def pytest_sessionfinish(session):
     """Measure the cost of this process; one that shares the tests sends it. Fail a run that takes far too long."""
+    processes.stop()
     own, children = sum(os.times()[:2]), sum(os.times()[2:4])
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["cost"] = own + children, COMPILER.seconds

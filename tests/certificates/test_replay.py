@@ -271,7 +271,7 @@ def test_a_long_run_is_replayed_exactly():
 def test_what_the_time_limit_leaves_is_named():
     facts, X, y = forger.honest("perceptron", np.random.default_rng(2))
     with patch.object(checker.time, "monotonic", iter(range(10**6)).__next__):
-        for seconds in (0.5, 3, 20, 60):
+        for seconds in (0.5, 3, 20, 50):  # the clock is read 60 times
             result = verify(facts, X, y, time_limit=seconds)
             assert not result
             assert result.failures == []

@@ -22,6 +22,7 @@ from linsep.cli.errors import EXTRAS, Interrupted, UsageError, explain
 from linsep.data.registry import NoOptionError
 from linsep.models.save_load import ModelError
 from linsep.validation.errors import InvalidDataError, ParameterError
+from tests.processes import forked
 
 X, Y = np.array([[0.0, 1], [1, 0], [2, 1], [1, 2]]), [0, 1, 1, 0]
 
@@ -261,9 +262,7 @@ def test_a_full_disk_is_reported_with_the_file(folder):
     inspect = ["inspect", "model.linsep"]
     for command in (["predict", "model.linsep", "new.svm"], inspect, [*inspect, "--json"]):
         with open("/dev/full", "wb") as full:
-            done = subprocess.run(
-                [sys.executable, "-m", "linsep", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
-            )
+            done = subprocess.run(forked(*command), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert done.returncode == 2
         assert done.stderr == f"linsep {command[0]}: standard output: no space left on device\n"
 

@@ -5,7 +5,6 @@
 
 import io
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from linsep.data.errors import DataError
 from linsep.data.format import LineFormat
 from linsep.data.registry import FORMATS, format_class
 from tests.data.wall import at_the_wall
+from tests.processes import forked
 
 FORMS = {name: format_class(name) for name in FORMATS}
 LINES = [name for name, form in FORMS.items() if issubclass(form, LineFormat)]
@@ -63,7 +63,7 @@ def test_the_wall_is_one():
     """What these tests rely on: a read beyond the end is not overlooked."""
     over = "import ctypes; from tests.data.wall import *; a = at_the_wall(b'abc'); ctypes.string_at(a.ctypes.data, {})"
     for length, fine in ((3, True), (4, False)):
-        done = subprocess.run([sys.executable, "-c", over.format(length)], check=False)
+        done = subprocess.run(forked("-c", over.format(length)), check=False)
         assert (done.returncode == 0) == fine
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import struct
 import subprocess
-import sys
 import time
 import tracemalloc
 import zipfile
@@ -26,6 +25,7 @@ from linsep.data.npz.file import about, blocks, is_binary, open_binary
 from linsep.data.npz.writer import Section, Writer
 from linsep.data.pass_cache import cache_file, cache_folder, cache_key, cache_writer, fresh
 from linsep.data.sources import sources_of
+from tests.processes import forked
 
 many = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
@@ -296,7 +296,7 @@ def test_a_killed_writer_leaves_the_old_file_and_no_litter(tmp_path):
         "import os, sys, numpy as np\nfrom linsep.data.npz.writer import Writer\n"
         "with Writer(sys.argv[1]) as file:\n    file.write(np.eye(300), np.arange(300))\n    os.kill(os.getpid(), 9)"
     )
-    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
+    assert subprocess.run(forked("-c", code, path), check=False).returncode == -9
     assert os.listdir(tmp_path) == ["rows.npz"]
     assert path.read_bytes() == before
 
@@ -308,7 +308,7 @@ def test_the_next_writer_removes_what_a_killed_one_left(tmp_path):
         "with Writer(sys.argv[1]) as file:\n    file.write(np.eye(300), np.arange(300))\n"
         "    os.fsync = lambda _: os.kill(os.getpid(), 9)"
     )
-    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
+    assert subprocess.run(forked("-c", code, path), check=False).returncode == -9
     assert [name.startswith(".rows.npz.") for name in os.listdir(tmp_path)] == [True]
     written(path, some_rows())
     assert os.listdir(tmp_path) == ["rows.npz"]
@@ -556,10 +556,10 @@ def test_any_bytes(tmp_path, text):
 @pytest.mark.parametrize(
     ("meta", "what"),
     [
-        (b"{", "not JSON"), (b"[" * 100_000, "not JSON"), (b"\xff", "not JSON"), (b"[]", "does not say"),
-        (b'{"version": 2}', "version 2 of the form, this is 1: update linsep"), (b'{"version": 0}', "does not say"),
-        (b'{"version": 1, "rejected": -1}', "does not say"), (b'{"version": 1, "about": 3}', "does not say"),
-        (b'{"version": 1, "feature_names": [1, 2]}', "does not say"),
+        (b"{", "not JSON"), (b"[" * 100_000, "not JSON"), (b"\xff", "not JSON"), (b"[]", "is incomplete"),
+        (b'{"version": 2}', "version 2 of the form, this is 1: update linsep"), (b'{"version": 0}', "is incomplete"),
+        (b'{"version": 1, "rejected": -1}', "is incomplete"), (b'{"version": 1, "about": 3}', "is incomplete"),
+        (b'{"version": 1, "feature_names": [1, 2]}', "is incomplete"),
         (b'{"version": 1, "feature_names": ["a"]}', "8 columns, but 1 names"),
     ],
 )  # fmt: skip
@@ -775,7 +775,7 @@ def test_two_processes_write_the_same_cache(tmp_path):
         "for i in range(5):\n    with cache_writer(sys.argv[1], 'key') as file:\n"
         "        file.write(np.full((500, 9), float(i)), np.full(500, i))\n    assert fresh(sys.argv[1], 'key')"
     )
-    writers = [subprocess.Popen([sys.executable, "-c", code, path]) for _ in range(2)]
+    writers = [subprocess.Popen(forked("-c", code, path)) for _ in range(2)]
     looks = 0
     while any(writer.poll() is None for writer in writers):
         if path.exists():

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import linsep
 from linsep.data import pass_cache
 from linsep.data.errors import DataError
+from tests.processes import forked
 
 TEXT = "".join(f"{k % 3} {k % 7 + 1}:{k}.25 {k % 5 + 8}:1\n" for k in range(1000))
 
@@ -281,7 +282,7 @@ def test_what_a_process_killed_in_a_write_left_is_removed(rows, folder):
         "import os, sys, linsep\nfrom linsep.data import pass_cache\npass_cache.MUCH = 1\n"
         "os.fsync = lambda _: os.kill(os.getpid(), 9)\nfor _ in range(2):\n    list(linsep.stream(sys.argv[1]))"
     )
-    assert subprocess.run([sys.executable, "-c", code, rows], check=False).returncode == -9
+    assert subprocess.run(forked("-c", code, rows), check=False).returncode == -9
     [draft] = folder.iterdir()
     assert draft.suffix == ".tmp"
     source = linsep.stream(rows)

@@ -6,7 +6,6 @@ import io
 import lzma
 import os
 import subprocess
-import sys
 import tracemalloc
 from time import perf_counter
 
@@ -20,6 +19,7 @@ from linsep.data.blocks import blocks
 from linsep.data.errors import DataError
 from linsep.data.parts import Plan, blocks_of, profile_of, rows_of
 from linsep.data.sources import sources_of
+from tests.processes import forked
 
 TEXT = b"".join(b"%d %d:%d.5 7:1\n" % (k % 2, k % 5 + 1, k) for k in range(3000))
 PACKED = {
@@ -201,7 +201,7 @@ def test_a_line_is_counted_in_its_own_file(tmp_path):
 
 def test_standard_input():
     program = "import linsep; X, y = linsep.read('-'); print(X.shape, len(y))"
-    done = subprocess.run([sys.executable, "-c", program], input=TEXT, capture_output=True, check=True)
+    done = subprocess.run(forked("-c", program), input=TEXT, capture_output=True, check=True)
     assert done.stdout.decode().split("\n")[0] == "(3000, 7) 3000"
 
 
@@ -216,13 +216,13 @@ print([X.shape for X, _ in data])
 list(data)
 """
     with path.open("rb") as file:
-        done = subprocess.run([sys.executable, "-c", program], stdin=file, capture_output=True)
+        done = subprocess.run(forked("-c", program), stdin=file, capture_output=True)
     assert done.stdout.decode().split("\n")[0] == "[(1, 1), (1, 2)]"
     assert b"-: it can be read only once" in done.stderr
     path.write_bytes(b"1 1:1\n-1 0:1\n")
     with path.open("rb") as file:
-        done = subprocess.run([sys.executable, "-c", program], stdin=file, capture_output=True)
-    assert b"-, line 2, column 4: index 0: indices are said to begin at 1" in done.stderr
+        done = subprocess.run(forked("-c", program), stdin=file, capture_output=True)
+    assert b"-, line 2, column 4: index 0, but indices begin at 1 here" in done.stderr
 
 
 class Dribble(io.RawIOBase):

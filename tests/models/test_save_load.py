@@ -8,7 +8,6 @@ import pickle
 import signal
 import stat
 import subprocess
-import sys
 import threading
 import tracemalloc
 from pathlib import Path
@@ -35,6 +34,7 @@ from linsep.models.save_load import opened
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from tests.contracts.table import ONLINE, WEIGHTED, bits, build, every_learner, problem, quiet, state, trace
 from tests.models.golden.make import EARLIER, MODELS, readouts
+from tests.processes import forked
 from tests.rules import Keep
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -537,9 +537,7 @@ try:
 except linsep.ModelError as error:
     print("refused")
 """
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "refused\n"
-    )
+    assert subprocess.run(forked("-c", code), capture_output=True, text=True, check=True).stdout == "refused\n"
 
 
 # Writing.
@@ -582,7 +580,7 @@ clf.grow(200_000)
 linsep.save(clf, {str(path)!r}); print("ready", flush=True)
 while True: linsep.save(clf, {str(path)!r})
 """
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(forked("-c", code), stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "ready\n"
     for _ in range(20):
         assert load(path).n_features_in_ == 200_000
@@ -607,7 +605,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 linsep.save(clf, {str(path)!r})
 """
     for _ in range(2):
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGXFSZ
+        assert subprocess.run(forked("-c", code), check=False).returncode == -signal.SIGXFSZ
     assert not path.exists()
     assert [file.stat().st_size for file in tmp_path.iterdir()] == [1 << 20]
     save(clf, path)

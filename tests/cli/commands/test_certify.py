@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,6 +27,7 @@ from linsep.theory.paths import perceptron_path
 from tests.certificates import plain_replay
 from tests.cli.files import write_svmlight
 from tests.plots import browser
+from tests.processes import forked
 
 APART = "x,y,kind\n0,1,no\n2,0,yes\n3,1,yes\n0.5,2,no\n"
 MIXED = "x,kind\n1,a\n2,b\n3,a\n"
@@ -405,7 +405,7 @@ def test_on_a_terminal_the_bracket_is_shown(monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_a_closed_pipe_ends_it_quietly(here):
-    command = [sys.executable, "-m", "linsep", "certify", "apart.csv", "--label", "kind"]
+    command = forked("certify", "apart.csv", "--label", "kind")
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
     reader, writer = os.pipe()
     os.close(reader)
@@ -544,3 +544,56 @@ def test_pages_of_mixed_runs(here, args, words):
     assert check.exit_code == 0, check.output
     if "romma" not in args:
         assert "no other round was an update True" in " ".join(check.stdout.split())
+
+
+def test_the_fewest_errors_are_shown_if_asked(here):
+    args = ["mixed.csv", "--label", "kind"]
+    result = run(*args, "--least-error", "-l", "perceptron", "--report", "page.html")
+    assert result.exit_code == 0, result.output
+    rows = {line[:26].strip(): line[26:].split() for line in result.stdout.splitlines()}
+    assert rows["fewest errors"] == ["1", "1"]
+    assert rows["errors of the model"] == ["1", "–"]
+    again, _ = written_commands((here / "page.html").read_text())
+    assert "--least-error" in again
+    assert "fewest errors" not in run(*args).stdout
+
+
+def test_a_scaling_has_a_problem_of_its_own(here):
+    result = run("apart.csv", "--label", "kind", "--scaling", "--report", "page.html", "-o", "apart.cert")
+    assert result.exit_code == 0, result.output
+    assert "2^" in next(line for line in result.stdout.splitlines() if line.startswith("scaling"))
+    assert "--scaling" in written_commands((here / "page.html").read_text())[0]
+    assert CliRunner().invoke(app, ["verify", "apart.cert", "apart.csv", "--label", "kind"]).exit_code == 0
+
+
+def test_risks_of_a_run_and_of_a_model_on_other_rows(here):
+    run_of = ["three.svm", "-l", "averaged-perceptron", "--intercept-scaling", "1", "--multi-class", "ovr"]
+    result = run(*run_of, "--risk", "--json")
+    assert result.exit_code == 0, result.output
+    assert any("risk of the last weights at most" in claim for claim in json.loads(result.stdout)["claims"])
+    fitted = CliRunner().invoke(app, ["fit", *run_of, "-o", "three.linsep", "--quiet"])
+    assert fitted.exit_code == 0, fitted.output
+    found = told("three.svm", "--model", "three.linsep", "-o", "held.cert")["claims"]
+    model = linsep.load("three.linsep")
+    rows = linsep.read("three.svm")
+    pairs = next(claim for claim in found if claim.startswith("pairs") and claim.endswith("errors of the model"))
+    assert found[pairs] == np.sum(model.predict(rows.X) != rows.y)
+    assert any(claim.endswith("risk of the model on held-out rows at most") for claim in found)
+    assert CliRunner().invoke(app, ["verify", "held.cert", "three.svm"]).exit_code == 0
+    for args, word in (
+        (["--risk"], "--risk is about a run"),
+        ([*run_of[1:3], "--model", "m"], "--model: the model has"),
+    ):
+        refused = run("three.svm", *args)
+        assert refused.exit_code == 2
+        assert word in refused.stderr
+
+
+def test_weights_that_shift_are_shown_if_asked():
+    result = run("apart.csv", "--label", "kind", "-l", "perceptron", "--shifting", "-o", "run.cert")
+    assert result.exit_code == 0, result.output
+    assert "by shifting" in result.stdout
+    assert CliRunner().invoke(app, ["verify", "run.cert", "apart.csv", "--label", "kind"]).exit_code == 0
+    refused = run("apart.csv", "--label", "kind", "--shifting")
+    assert refused.exit_code == 2
+    assert "--shifting is about a run" in refused.stderr

@@ -9,7 +9,6 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -22,12 +21,13 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.streaming import train_on_stream
-from linsep.cli.jobs.training import Task
+from linsep.cli.jobs.training import TrainingTask
 from linsep.cli.terminal.progress import TrainingProgress
 from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
 from tests.cli.files import write_files
 from tests.contracts.table import bits, problem, quiet
+from tests.processes import forked
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -293,7 +293,7 @@ def test_nothing_is_written_over_what_it_is_made_of(case):
 
 def interrupted(folder, *args, rows, until):
     """Run fit on rows from a pipe until it says something, then interrupt it; return what it said in the end."""
-    command = [sys.executable, "-m", "linsep", "fit", "-", "-o", "m.linsep", *args]
+    command = forked("fit", "-", "-o", "m.linsep", *args)
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stderr=pipe, cwd=folder) as child:
         child.stdin.write(rows)
@@ -330,7 +330,7 @@ def test_an_interruption_before_there_is_a_model_leaves_the_old_one(folder):
 def test_a_bar_on_a_terminal(folder):
     run("train.svm", "-o", "m.linsep")  # compiled
     parent, child = pty.openpty()
-    command = [sys.executable, "-m", "linsep", "fit", "train.svm", "-o", "m.linsep", "--epochs", "300"]
+    command = forked("fit", "train.svm", "-o", "m.linsep", "--epochs", "300")
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"}
     process = subprocess.Popen(command, stderr=child, stdout=subprocess.PIPE, cwd=folder, env=environment)
     os.close(child)
@@ -361,7 +361,7 @@ def test_a_report_tells_what_was_trained_on_what(how):
     page = Path("page.html").read_text()
     for heading in ("What was trained on what", "How it learned", "Strongest features", "What next"):
         assert heading in page
-    assert ("Most wrong about" in page) == ("--stream" not in how or "--test" in how)
+    assert ("Largest errors" in page) == ("--stream" not in how or "--test" in how)
     assert ("flatters it" in page) == (how == [])
     assert page.count("<svg") >= (2 if how == ["--stream"] else 3)
     assert "Progressive error" in page
@@ -522,7 +522,7 @@ def test_the_title_of_a_report_has_no_folders(folder):
 def test_rows_before_a_new_label_are_counted_once():
     Path("late.svm").write_text("0 1:1\n1 2:1\n" * 4 + "2 3:1\n" * 2)
     learner = linsep.Perceptron()
-    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, learner, 1, 0, TrainingProgress(shown=False))
+    task = TrainingTask(["late.svm"], {"block_rows": 2, "n_jobs": 1}, learner, 1, 0, TrainingProgress(shown=False))
     assert train_on_stream(task).rows == 10
     assert task.learned == 10
 
@@ -553,6 +553,8 @@ def test_a_stream_that_starts_again_at_a_new_label_has_the_time_that_is_left(fol
     seconds = itertools.count()
     monkeypatch.setattr("linsep.cli.jobs.streaming.perf_counter", lambda: next(seconds))
     progress = TrainingProgress(shown=False)
-    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, linsep.Perceptron(), 1, 0, progress, time_limit=6.5)
+    task = TrainingTask(
+        ["late.svm"], {"block_rows": 2, "n_jobs": 1}, linsep.Perceptron(), 1, 0, progress, time_limit=6.5
+    )
     assert train_on_stream(task).rows == 6
     assert task.out_of_time

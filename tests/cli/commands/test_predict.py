@@ -4,9 +4,9 @@ import bz2
 import gzip
 import os
 import select
+import shlex
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -31,10 +31,10 @@ from tests.cli.files import (
     write_table,
     write_vw,
 )
+from tests.processes import forked
 
 WRITE = {"svm": write_svmlight, "vw": write_vw, "txt": write_mail, "csv": write_table}
 OPTIONS = {"csv": {"label": "income"}}
-COMMAND = [sys.executable, "-m", "linsep", "predict"]
 PATIENCE = 60
 """Seconds after which an answer is not coming."""
 
@@ -85,7 +85,7 @@ def ask(process, question):
 
 def started(*args, **more):
     pipe = subprocess.PIPE
-    return subprocess.Popen([*COMMAND, *map(str, args)], stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, **more)
+    return subprocess.Popen(forked("predict", *args), stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, **more)
 
 
 @pytest.mark.parametrize("kind", WRITE)
@@ -444,7 +444,8 @@ def test_much_through_a_pipe_is_the_same_as_from_a_file(folder):
     text = (folder / "train.svm").read_bytes() * 600
     (folder / "much.svm").write_bytes(text)
     run("svm.linsep", "much.svm", "-o", "from-file.txt", "--scores")
-    done = subprocess.run([*COMMAND, "svm.linsep", "--scores"], input=text, capture_output=True, timeout=PATIENCE)
+    command = forked("predict", "svm.linsep", "--scores")
+    done = subprocess.run(command, input=text, capture_output=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == (folder / "from-file.txt").read_bytes()
     assert done.stdout.count(b"\n") == 80 * 600
@@ -484,7 +485,7 @@ def test_an_interruption_leaves_the_old_answers(folder):
 
 @pytest.mark.slow
 def test_without_a_standard_input_or_output(folder):
-    quoted = " ".join(COMMAND)
+    quoted = shlex.join(forked("predict"))
     for redirected, words in (("<&-", "there is no standard input"), ("test.svm >&-", "there is no standard output")):
         done = subprocess.run(f"{quoted} svm.linsep {redirected}", shell=True, capture_output=True, timeout=PATIENCE)
         assert done.returncode == 2, done.stderr

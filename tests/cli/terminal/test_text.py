@@ -21,6 +21,7 @@ from linsep.cli.terminal.progress import PlainColumn
 from linsep.cli.terminal.text import UNPRINTABLE, escape
 from tests.cli.files import write_files
 from tests.cli.test_app import COMMANDS
+from tests.processes import forked
 
 RED, MARKUP, ABOVE = "\x1b[31mred\x07\x9b1m\x7f", "[red]x[/red][/]\u202e\u2066", ">50K\nor more"
 LABELS = [RED, MARKUP, ABOVE]
@@ -208,7 +209,7 @@ def test_progress_that_nobody_can_see_fails_no_work(how, tmp_path):
 def test_a_model_is_written_though_nobody_reads_the_progress(files, tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "linsep", "fit", files / "train.svm", "-o", tmp_path / "m.linsep"]
+    command = forked("fit", files / "train.svm", "-o", tmp_path / "m.linsep")
     done = subprocess.run(command, stderr=writer, stdout=subprocess.PIPE, check=False)
     os.close(writer)
     assert done.returncode == 0
