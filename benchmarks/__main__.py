@@ -6,6 +6,7 @@ import platform
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import date
 from importlib import import_module
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from benchmarks.timing import Line, Row, Skip
+from benchmarks.timing import Line, Row, Skip, amount
 
 GROUPS = (
     "epochs", "multiclass", "narrow", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading",
@@ -30,28 +31,12 @@ WIDE = 170
 QUIET = 0.5
 
 
-def measured(names: list[str], repeats: int) -> Iterator[tuple[str, Line]]:
-    """Run groups one after the other, each kept from starting threads of its own; yield the group with each line."""
+def measured(name: str, repeats: int) -> Iterator[Line]:
+    """Yield the lines of a group, which is kept from starting threads of its own."""
     with threadpool_limits(1), warnings.catch_warnings():
         # Ten epochs on data that are not separable: running out of them is no news here.
         warnings.simplefilter("ignore")
-        for name in names:
-            for line in import_module(f"benchmarks.{name}").lines(repeats):
-                yield name, line
-
-
-def amount(value: float, unit: str) -> str:
-    """Return a measurement for the eye."""
-    if unit == "B":
-        return f"{value / 1e6:.1f} MB"
-    if unit == "%":
-        return f"{value:.2f} %"
-    if unit == "":
-        return f"{value:,.0f}"
-    for factor, name in ((1.0, "s"), (1e3, "ms")):
-        if value * factor >= 1:
-            return f"{value * factor:.3g} {name}"
-    return f"{value * 1e6:.3g} µs"
+        yield from import_module(f"benchmarks.{name}").lines(repeats)
 
 
 def table_of(lines: list[Line]) -> Table:
@@ -75,13 +60,11 @@ def table_of(lines: list[Line]) -> Table:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what was measured."""
+    """Return the versions of linsep, of what it stands on and of the peers that are installed."""
     found = {"python": platform.python_version()}
-    for name in ("linsep", "numba", "numpy", "scikit-learn", "scipy", "river"):
-        try:
+    for name in ("linsep", "numba", "numpy", "scikit-learn", "scipy", "river", "vowpalwabbit"):
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
     return found
 
 
@@ -90,21 +73,29 @@ def load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
-def record(lines: list[tuple[str, Line]], load_before: float) -> dict[str, Any]:
-    """Return what --json writes; the documentation makes its page of benchmarks from it."""
-    machine = {
-        "processor": platform.machine(),
-        "system": platform.system(),
+def record(study: dict[str, Any], group: str, lines: list[Line], repeats: int, load_before: float) -> dict[str, Any]:
+    """Return a study with the rows of one group, and when and where they were measured, in place of earlier ones."""
+    about = {
+        "about": headings()[group],
+        "date": date.today().isoformat(),
+        "repeats": repeats,
+        "load_before": round(load_before, 1),
         "cores": os.cpu_count(),
-        "load_before": load_before,
+        "processor": f"{platform.system()} {platform.machine()}",
+        "versions": versions(),
     }
     rows = [
         {"group": group, **asdict(line)}
         | ({"ratio": line.ratio, "reached": line.reached} if isinstance(line, Row) else {})
-        for group, line in lines
+        for line in lines
     ]
-    today = date.today().isoformat()
-    return {"date": today, "versions": versions(), "machine": machine, "groups": headings(), "rows": rows}
+    groups = study.get("groups", {}) | {group: about}
+    every = [row for row in study.get("rows", []) if row["group"] != group] + rows
+    order = [name for name in (*GROUPS, *LONG) if name in groups]
+    return {
+        "groups": {name: groups[name] for name in order},
+        "rows": sorted(every, key=lambda row: order.index(row["group"])),
+    }
 
 
 def headings() -> dict[str, str]:
@@ -119,17 +110,20 @@ def show_groups() -> None:
         print(f"{name:17s}{text}")
 
 
-def check_names(only: list[str]) -> list[str]:
+def check_names(only: list[str], everything: bool) -> list[str]:
     """Return the groups asked for, all but the long ones if none was named."""
     for name in only:
         if name not in GROUPS + LONG:
             raise typer.BadParameter(f"{name!r} is none of {', '.join(GROUPS + LONG)}", param_hint="--only")
-    return only or list(GROUPS)
+    return [*GROUPS, *LONG] if everything else only or list(GROUPS)
 
 
 def run(
     only: Annotated[list[str] | None, typer.Option(help="A group to run; may be given more than once.")] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file too.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Run the groups that take hours, too.")] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the results to this file; other groups in it are kept.")
+    ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Timed rounds of each row; the best one counts.")] = 10,
     list_groups: Annotated[bool, typer.Option("--list", help="List the groups and stop.")] = False,
 ) -> None:
@@ -139,21 +133,25 @@ def run(
     """
     if list_groups:
         return show_groups()
-    names = check_names(only or [])
+    names = check_names(only or [], everything)
     err = Console(stderr=True)
-    load_before = load()
-    if load_before > QUIET:
-        err.print(f"The load is {load_before:.1f}: other programs share caches and memory; trust no ratio.")
+    if load() > QUIET:
+        err.print(f"The load is {load():.1f}: other programs share caches and memory; trust no ratio.")
     if not os.environ.get("LINSEP_DATA"):
         err.print("LINSEP_DATA is not set: rows on MNIST and 20newsgroups are skipped.")
-    lines: list[tuple[str, Line]] = []
-    for name, line in measured(names, repeats):
-        lines.append((name, line))
-        told = line.why if isinstance(line, Skip) else f"{line.ratio:.2f} (goal {line.goal:.3g})"
-        err.print(f"{line.work}: {told}", highlight=False, soft_wrap=True)
-    Console(width=None if sys.stdout.isatty() else WIDE).print(table_of([line for _, line in lines]))
-    if json_file is not None:
-        json_file.write_text(json.dumps(record(lines, load_before), indent=2) + "\n", encoding="utf-8")
+    study = json.loads(json_file.read_text(encoding="utf-8")) if json_file and json_file.exists() else {}
+    every: list[Line] = []
+    for name in names:
+        load_before, lines = load(), []
+        for line in measured(name, repeats):
+            lines.append(line)
+            told = line.why if isinstance(line, Skip) else f"{line.ratio:.2f} (goal {line.goal:.3g})"
+            err.print(f"{line.work}: {told}", highlight=False, soft_wrap=True)
+        every += lines
+        study = record(study, name, lines, repeats, load_before)
+        if json_file is not None:
+            json_file.write_text(json.dumps(study, indent=2) + "\n", encoding="utf-8")
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table_of(every))
 
 
 if __name__ == "__main__":

@@ -14,12 +14,10 @@ import ctypes
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -33,7 +31,7 @@ import linsep
 from benchmarks import data
 from benchmarks.data import Array, DataMissing
 from benchmarks.memory import bytes_of, peak_of_fit
-from benchmarks.timing import Line, Row, Skip, race
+from benchmarks.timing import Line, Row, Skip, clock, in_child, race
 
 LOSSES = {"squared_hinge": ("L2", "-s 1"), "hinge": ("L1", "-s 3")}
 TOLERANCES = 2.0 ** np.arange(1, -12, -0.5)
@@ -116,9 +114,8 @@ def logistic_rows(
 
     found = {}
     for solver in SOLVERS if few else SOLVERS[:2]:
-        began = process_time()
-        model = peer(solver).fit(X, y)
-        found[solver] = process_time() - began, loss_of(model, X, y, C)
+        seconds, model = clock(partial(peer(solver).fit, X, y), process_time)
+        found[solver] = seconds, loss_of(model, X, y, C)
     least = min(value for _, value in found.values())
     best = min((seconds, solver) for solver, (seconds, value) in found.items() if value <= least * (1 + 1e-4))[1]
     ours = linsep.LogisticRegression(
@@ -129,6 +126,18 @@ def logistic_rows(
     note = f"objective {values[0]:,.3f} and {values[1]:,.3f}; certified gap {np.max(ours.optimality_):.2g}"
     holds = values[0] <= values[1] * (1 + 1e-9)
     yield Row(work, f"scikit-learn {best}", result.ours, result.peer, 2.0, note, holds)
+
+
+def counted() -> Iterator[tuple[str, Any, Array]]:
+    """Yield rows of counts, some of which are hundreds of times as long as others, with two labels."""
+    rng = np.random.default_rng(0)
+    X = data.zipf(n=8_000, d=20_000, k=77, gap=0.0, noise=0.0)[0].astype(np.float64)
+    lengths = np.where(rng.random(8_000) < 0.02, 2_000.0, 10.0)
+    X.data = np.ceil(X.data * np.repeat(lengths, np.diff(X.indptr)))
+    y = (X @ rng.normal(size=20_000) + 30 * rng.normal(size=8_000) > 0).astype(np.int64)
+    yield "logistic, generated counts, 8,000 x 20,000", X, y
+    X, y = data.newsgroup_counts()
+    yield "logistic, counts of 20newsgroups, ten groups against ten", X.astype(np.float64), (y < 10).astype(np.int64)
 
 
 def as_parts(model: Any, multi_class: str) -> Any:
@@ -180,11 +189,8 @@ SOLVED: dict[str, Callable[[], Any]] = {
 
 def memory() -> Iterator[Line]:
     """Yield the rows of memory, each measured in a process of its own."""
-    root = Path(__file__).resolve().parent.parent
     for name in SOLVED:
-        child = [sys.executable, "-m", "benchmarks.batch", name]
-        done = subprocess.run(child, cwd=root, check=True, capture_output=True, text=True)
-        sizes = json.loads(done.stdout)
+        sizes = in_child("benchmarks.batch", name)
         note = f"data {sizes['data'] / 1e6:.0f} MB"
         against = f"{A_ROW} bytes a row and feature"
         yield Row(f"peak memory: {name}", against, sizes["peak"], sizes["allowed"], 1.0, note, unit="B")
@@ -212,6 +218,11 @@ def lines(repeats: int) -> Iterator[Line]:
             yield Skip(work, str(missing))
             continue
         yield from logistic_rows(work, X, y, multi_class, 1e-5, few)
+    try:
+        for work, X, y in counted():
+            yield from logistic_rows(work, X, y, "ovr", 1e-6, few)
+    except DataMissing as missing:
+        yield Skip("logistic, counts of 20newsgroups", str(missing))
     for part in (naive_bayes, hard_margins):
         try:
             yield from part(repeats)

@@ -18,12 +18,10 @@ time of the training, of its certificate (with 20 s of search) and of `verify`. 
 
 import gc
 import json
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -34,7 +32,7 @@ from benchmarks import data
 from benchmarks.batch import svc
 from benchmarks.data import Array, DataMissing
 from benchmarks.memory import CLEAR, bytes_of, resident
-from benchmarks.timing import Line, Row, Skip, clock
+from benchmarks.timing import Line, Row, Skip, clock, in_child
 from linsep.certificates.schema import ProblemKey
 from linsep.theory.bounds import fall
 
@@ -198,9 +196,7 @@ def memory(name: str) -> Line:
     """Return the row of memory, measured in a process of its own."""
     if not CLEAR.exists():
         return Skip(f"peak memory: certify {name}", "this system does not tell the peak")
-    root = Path(__file__).resolve().parent.parent
-    child = [sys.executable, "-m", "benchmarks.certificates", name]
-    sizes = json.loads(subprocess.run(child, cwd=root, check=True, capture_output=True, text=True).stdout)
+    sizes = in_child("benchmarks.certificates", name)
     note = f"data {sizes['data'] / 1e6:.0f} MB"
     against = f"{A_BLOCK >> 20} MiB, and {A_ROW:,} bytes a row and feature"
     return Row(f"peak memory: certify {name}", against, sizes["peak"], sizes["allowed"], 1.0, note, unit="B")

@@ -14,6 +14,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -26,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 import linsep.compat as compat
 from benchmarks import data
 from benchmarks.data import DataMissing, Split
+from benchmarks.timing import clock
 from linsep.engine.tiers import compiling
 
 ROWS = 4_000
@@ -37,6 +39,7 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
     "SGDClassifier": ("SGDClassifier", {}),
     "SGDClassifier, log_loss": ("SGDClassifier", {"loss": "log_loss"}),
     "SGDClassifier, average": ("SGDClassifier", {"average": True}),
+    "SGDClassifier, l1": ("SGDClassifier", {"penalty": "l1"}),
     "SGDClassifier, pa1": ("SGDClassifier", {"learning_rate": "pa1", "eta0": 1.0, "penalty": None}),
 }
 
@@ -90,9 +93,7 @@ SETS: dict[str, Callable[[], Split]] = {
 def trained(home: Any, name: str, parameters: dict[str, Any], seed: int, split: Split) -> tuple[float, float, int]:
     """Return the test accuracy in per cent, the processor time of training, and the epochs."""
     model = getattr(home, name)(random_state=seed, **parameters)
-    started = process_time()
-    model.fit(split.X, split.y)
-    spent = process_time() - started
+    spent, _ = clock(partial(model.fit, split.X, split.y), process_time)
     return 100.0 * float(model.score(split.X_test, split.y_test)), spent, int(model.n_iter_)
 
 

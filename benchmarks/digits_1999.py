@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.demo.digits_study import METHODS, Run, mean_errors
+from linsep.demo.digits_study import METHODS, StudyRun, mean_errors
 from linsep.plots.experiment_curves import name_of
 
 SUPPORT, MISTAKES = "SupVec", "Mistake"
@@ -58,7 +58,7 @@ class Cell(NamedTuple):
         return abs(self.difference) <= self.allowed + ROUNDING
 
 
-def cells(runs: Sequence[Run]) -> Iterator[Cell]:
+def cells(runs: Sequence[StudyRun]) -> Iterator[Cell]:
     """Yield the cells of one degree, row by row; figures are means over the seeds."""
     degree, epochs = runs[0].degree, runs[0].epochs
     rows = {name: 100 * mean_errors(runs, method) for name, method in NAMES.items()}

@@ -14,7 +14,7 @@ from rich.text import Text
 from benchmarks.digits_1999 import COUNTS, Cell
 from linsep.cli.terminal.output import seconds as in_words
 from linsep.cli.terminal.output import table
-from linsep.demo.digits_study import METHODS, Run, by_degree, mean_errors
+from linsep.demo.digits_study import METHODS, StudyRun, by_degree, mean_errors
 from linsep.plots.experiment_curves import name_of, vote_panels
 
 
@@ -114,7 +114,7 @@ def verdicts(found: Sequence[Cell], judged: Sequence[Goal], cost: Cost) -> list[
     return told
 
 
-def write_table(file: Path, runs: Sequence[Run], found: Sequence[Cell], said: Sequence[str]) -> None:
+def write_table(file: Path, runs: Sequence[StudyRun], found: Sequence[Cell], said: Sequence[str]) -> None:
     """Write the tables as Markdown."""
     seeds = sorted({run.seed for run in runs})
     many = f"means over the seeds {', '.join(map(str, seeds))}" if len(seeds) > 1 else f"seed {seeds[0]}"
@@ -130,7 +130,7 @@ def write_table(file: Path, runs: Sequence[Run], found: Sequence[Cell], said: Se
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def write_figure(file: Path, runs: Sequence[Run]) -> None:
+def write_figure(file: Path, runs: Sequence[StudyRun]) -> None:
     """Draw error against epochs, a panel for each degree."""
     panels = {
         f"degree {degree}": (of_degree[0].epochs, {method: mean_errors(of_degree, method) for method in METHODS})
@@ -140,7 +140,7 @@ def write_figure(file: Path, runs: Sequence[Run]) -> None:
 
 
 def record(
-    runs: Sequence[Run], found: Sequence[Cell], judged: Sequence[Goal], cost: Cost, threads: int
+    runs: Sequence[StudyRun], found: Sequence[Cell], judged: Sequence[Goal], cost: Cost, threads: int
 ) -> dict[str, Any]:
     """Return everything as JSON has it."""
     return {

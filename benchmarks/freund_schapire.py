@@ -30,7 +30,7 @@ from benchmarks.digits_1999 import COUNTS, cells
 from benchmarks.digits_report import Cost, Goal, figure_of, on_screen, record, verdicts, write_figure, write_table
 from benchmarks.timing import Line, Row, Skip
 from linsep.cli.terminal.output import note, stdout, title
-from linsep.demo.digits_study import Run, Split, Tell, by_degree, epochs_of, study
+from linsep.demo.digits_study import Split, StudyRun, Tell, by_degree, epochs_of, study
 
 DEGREES, HIGH = (1, 2, 3, 4), (5, 6)
 JOBS = 2
@@ -89,14 +89,14 @@ def bar() -> Iterator[Tell]:
         yield lambda what, share: shown.update(task, description=what, completed=share)
 
 
-def cost_of(runs: Sequence[Run], seconds: float) -> Cost:
+def cost_of(runs: Sequence[StudyRun], seconds: float) -> Cost:
     """Return what a study took."""
     first = [run for run in runs if run.degree == 1 and run.epochs == epochs_of(1)]
     slowest = max((run.learning + run.reading for run in first), default=None)
     return Cost(seconds, slowest, peak_bytes())
 
 
-def goals(runs: Sequence[Run], cost: Cost) -> list[Goal]:
+def goals(runs: Sequence[StudyRun], cost: Cost) -> list[Goal]:
     """Return the goals that can be judged by what was run."""
     found = []
     ran = [(run.degree, run.epochs) for run in runs]

@@ -8,7 +8,6 @@ weights twice (with what an average keeps beside them), the log, the order, and 
 
 import gc
 import json
-import subprocess
 import sys
 import tracemalloc
 import warnings
@@ -19,7 +18,7 @@ from typing import Any
 import linsep
 from benchmarks import data
 from benchmarks.data import DataMissing
-from benchmarks.timing import Line, Row, Skip
+from benchmarks.timing import Line, Row, Skip, in_child
 
 CASES = {
     "200,000 sparse rows, in order": ("sparse", "Perceptron", False),
@@ -86,7 +85,6 @@ def row_of(case: str, sizes: dict[str, int]) -> Row:
 
 def lines(repeats: int) -> Iterator[Line]:
     """Yield the rows of this group; memory needs no repeats."""
-    root = Path(__file__).resolve().parent.parent
     for case, (source, _, _) in CASES.items():
         try:
             if source == "mnist":
@@ -94,9 +92,7 @@ def lines(repeats: int) -> Iterator[Line]:
         except DataMissing as missing:
             yield Skip(f"peak memory of fit: {case}", str(missing))
             continue
-        child = [sys.executable, "-m", "benchmarks.memory", case]
-        done = subprocess.run(child, cwd=root, check=True, capture_output=True, text=True)
-        yield row_of(case, json.loads(done.stdout))
+        yield row_of(case, in_child("benchmarks.memory", case))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 import linsep
 from benchmarks import data
 from benchmarks.data import Array
-from benchmarks.timing import Line, Row, Skip, race
+from benchmarks.timing import Line, Row, Skip, clock, race
 from linsep.data.streaming import Stream
 
 ALLOWED = 400e6
@@ -90,9 +90,7 @@ def text(repeats: int) -> Iterator[Line]:
         yield Skip("text to hashed CSR, both cores", str(missing))
         return
     size = sum(map(len, documents)) / 1e6
-    began = perf_counter()
-    theirs = HashingVectorizer().transform(documents)
-    seconds = perf_counter() - began
+    seconds, theirs = clock(lambda: HashingVectorizer().transform(documents), perf_counter)
     hasher = linsep.TextHasher(n_jobs=-1)
     result = race(lambda: hasher.transform(documents), lambda: None, repeats, perf_counter)
     note = f"{size:.0f} MB; ours {size / result.ours:,.0f} MB/s, peer {size / seconds:.0f} MB/s"
@@ -115,9 +113,8 @@ def svmlight(repeats: int) -> Iterator[Line]:
         path = Path(folder) / "rows.svm"
         write(path)
         size = path.stat().st_size / 1e6
-        began = perf_counter()
-        theirs = load_svmlight_file(str(path), n_features=47_000, zero_based=False)
-        seconds = perf_counter() - began
+        read = partial(load_svmlight_file, str(path), n_features=47_000, zero_based=False)
+        seconds, theirs = clock(read, perf_counter)
         result = race(lambda: linsep.read(path), lambda: None, repeats, perf_counter)
         note = f"{size:.0f} MB; ours {size / result.ours:,.0f} MB/s, peer {size / seconds:.0f} MB/s"
         yield Row(

@@ -101,6 +101,7 @@ def prepare(folder: Path) -> None:
 def seconds(tree: Path, work: str | list[str], folder: Path, cache: Path, compiled: str) -> float:
     """Return the processor seconds of one first use in a new process."""
     env = os.environ | {"PYTHONPATH": f"{tree}/src", "NUMBA_CACHE_DIR": str(cache), "LINSEP_COMPILE": compiled}
+    env |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
     begin = resource.getrusage(resource.RUSAGE_CHILDREN)
     if isinstance(work, str):
         program = f"{IMPORTS}{work}\nprint(process_time() - begin)"

@@ -5,9 +5,13 @@ will do ("within 1.5 x" is a goal of 1 / 1.5).
 """
 
 import gc
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +19,7 @@ Ours = TypeVar("Ours")
 Peer = TypeVar("Peer")
 Timer = Callable[[], float]
 
+ROOT = Path(__file__).resolve().parent.parent
 ENOUGH = 45.0
 """Seconds after which a race ends although it has not had all its rounds."""
 FEWEST = 3
@@ -78,6 +83,24 @@ def clock(work: Callable[[], Any], timer: Timer) -> tuple[float, Any]:
     begin = timer()
     result = work()
     return timer() - begin, result
+
+
+def in_child(module: str, *arguments: str) -> Any:
+    """Return what a module of the benchmarks prints as JSON when it runs in a process of its own."""
+    child = [sys.executable, "-m", module, *arguments]
+    return json.loads(subprocess.run(child, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+
+
+def amount(value: float, unit: str) -> str:
+    """Return a measurement for the eye.
+
+    >>> amount(0.0123, "s"), amount(2.5e6, "B"), amount(1.234, "%"), amount(1234, "")
+    ('12.3 ms', '2.5 MB', '1.23 %', '1,234')
+    """
+    if unit != "s":
+        return f"{value / 1e6:.1f} MB" if unit == "B" else f"{value:.2f} %" if unit == "%" else f"{value:,.0f}"
+    scale, name = next(((k, n) for k, n in ((1.0, "s"), (1e3, "ms")) if value * k >= 1), (1e6, "µs"))
+    return f"{value * scale:.3g} {name}"
 
 
 def goes_on(rounds: int, repeats: int, elapsed: float) -> bool:

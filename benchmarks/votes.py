@@ -10,13 +10,11 @@ same. The slower side runs once.
 
 import gc
 import json
-import subprocess
 import sys
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -26,7 +24,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.data import Array, DataMissing
 from benchmarks.freund_schapire import mnist
 from benchmarks.memory import CLEAR, resident
-from benchmarks.timing import Line, Row, Skip, clock
+from benchmarks.timing import Line, Row, Skip, clock, in_child
 from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.estimators.voted_perceptron import VotedPerceptron
 
@@ -122,9 +120,7 @@ def best_of(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def memory_row(name: str) -> Row:
     """Return the line of memory: the rows kept and what the vote takes beyond them, against all v_k."""
-    root = Path(__file__).resolve().parent.parent
-    child = [sys.executable, "-m", "benchmarks.votes", name]
-    sizes = json.loads(subprocess.run(child, cwd=root, check=True, capture_output=True, text=True).stdout)
+    sizes = in_child("benchmarks.votes", name)
     note = f"rows kept {sizes['kept'] / 1e6:.1f} MB, beyond them at most {sizes['peak'] / 1e6:.1f} MB"
     # Distinct rows are as many as the hypotheses, so that there only what a vote takes beyond them can be less.
     ours = sizes["peak"] + (sizes["kept"] if CASES[name].recurring else 0)

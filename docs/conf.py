@@ -5,7 +5,7 @@ import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "_site"))
+sys.path[:0] = [str(HERE / "_site"), str(HERE.parent)]
 
 import api  # noqa: E402
 import commands  # noqa: E402

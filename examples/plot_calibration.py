@@ -1,8 +1,8 @@
 """
-Do probabilities come true?
-===========================
+Calibrated probabilities
+========================
 
-Calibrated probabilities of digits are compared with how often they come true. A perfect forecast is on the diagonal.
+The observed frequency of each digit against its calibrated probability. A perfect forecast is on the diagonal.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 A boundary in thirty features
 =============================
 
-Rows with many features are seen along the boundary: every row is on its side, at its true distance.
+Rows with many features, projected along the boundary: every row is on its side, at its true distance.
 """
 
 from sklearn.datasets import load_breast_cancer

@@ -3,7 +3,7 @@ Two lemmas close in on the mistakes
 ===================================
 
 Lemma 1: v·u grows by the margin at least with each mistake. Lemma 2: ‖v‖² grows by R² at most. The two curves meet
-at (R/γ)² mistakes, and no run gets beyond that point.
+at (R/γ)² mistakes, and no run passes that point.
 """
 
 import numpy as np

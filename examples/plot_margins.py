@@ -1,8 +1,8 @@
 """
-How far from the boundary?
-==========================
+Margins of the rows
+===================
 
-Margins of the training rows: rows at or below 0 are mistakes, and their part is shaded.
+The distribution of the margins of the training rows. Rows at or below 0 are mistakes; their part is shaded.
 """
 
 from sklearn.datasets import load_breast_cancer

@@ -2,7 +2,7 @@
 The strongest features by name
 ==============================
 
-The weights of a linear model can be read. Bars to the right speak for the second class.
+Each bar is the weight of a feature. Bars to the right favour the second class.
 """
 
 from sklearn.datasets import load_breast_cancer

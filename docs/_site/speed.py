@@ -5,6 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from benchmarks.timing import amount
 from linsep.plots.style import COLOURS, axes, name_axes
 
 MEASURED = Path(__file__).parents[1] / "studies" / "benchmarks.json"
@@ -13,19 +14,34 @@ HEAD = """\
 
 In each row, both sides do the same work on the same data, in turns, and the best of each counts. The ratio is the
 peer's measurement divided by linsep's: above 1, linsep needs less. Orange bars are rows in which the peer needs less.
+`scripts/bench --all --json FILE` repeats the measurements. Ratios differ between machines by a third and more.
 
-Measured on {date} on a machine with {cores} cores ({processor}), with {versions}.
-`scripts/bench --json FILE` repeats the measurements. Ratios differ between machines by a third and more.
+linsep needs less in {less} of {all} rows, and reaches the project's goal in {reached}.
+"""
+LOSSES = "## Where the peer needs less\n\n| work | peer | ratio |\n|---|---|---:|"
+MEASURED_ON = """\
+Measured on {date} on {cores} cores ({processor}), best of {repeats} rounds, with {versions}. Programs that waited for
+a processor when the group began: {load_before:g}.
 """
 
 
 def pages():
     """Return the text of the page by its file name."""
     study = json.loads(MEASURED.read_text(encoding="utf-8"))
-    versions = ", ".join(f"{name} {number}" for name, number in study["versions"].items() if number[0].isdigit())
-    machine = {key: study["machine"][key] for key in ("cores", "processor")}
-    head = HEAD.format(date=study["date"], versions=versions, **machine)
-    return {"benchmarks.md": "\n".join([head, *(part for group in groups(study) for part in section(study, group))])}
+    raced = [row for row in study["rows"] if "ratio" in row]
+    lost = sorted((row for row in raced if row["ratio"] < 1), key=lambda row: row["ratio"])
+    counts = {"all": len(raced), "less": len(raced) - len(lost), "reached": sum(row["reached"] for row in raced)}
+    parts = [HEAD.format(**counts)]
+    if lost:
+        cells = ((row["work"], row["against"], f"{row['ratio']:.2f}") for row in lost)
+        parts += [LOSSES, *map(line, cells), ""]
+    parts += [part for group in groups(study) for part in section(study, group)]
+    return {"benchmarks.md": "\n".join(parts)}
+
+
+def line(cells):
+    """Return a row of a table."""
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 
 def groups(study):
@@ -37,7 +53,10 @@ def section(study, group):
     """Return the part of the page about one group."""
     rows = [row for row in study["rows"] if row["group"] == group]
     raced = [row for row in rows if "ratio" in row]
-    yield f"## {group.replace('_', ' ').capitalize()}\n\n{study['groups'][group]}\n"
+    about = study["groups"][group]
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    yield f"## {group.replace('_', ' ').capitalize()}\n\n{about['about']}\n"
+    yield MEASURED_ON.format(**about | {"versions": versions})
     if raced:
         yield f"![Ratios of the group {group}](charts/{group}.svg)\n"
         yield "| work | peer | linsep | peer's | ratio | goal | note |\n|---|---|---:|---:|---:|---:|---|"
@@ -45,20 +64,12 @@ def section(study, group):
             goal = f"{row['goal']:.3g}" + ("" if row["reached"] else ", not reached")
             sides = amount(row["ours"], row["unit"]), amount(row["peer"], row["unit"])
             cells = row["work"], row["against"], *sides, f"**{row['ratio']:.2f}**", goal, row["note"]
-            yield "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+            yield line(cells)
         yield ""
     for row in rows:
         if "why" in row:
             yield f"- Not measured: {row['work']}. {row['why']}"
     yield ""
-
-
-def amount(value, unit):
-    """Return a measurement with its unit."""
-    if unit != "s":
-        return f"{value / 1e6:.1f} MB" if unit == "B" else f"{value:.2f} %" if unit == "%" else f"{value:,.0f}"
-    scale, name = next(((k, n) for k, n in ((1.0, "s"), (1e3, "ms")) if value * k >= 1), (1e6, "µs"))
-    return f"{value * scale:.3g} {name}"
 
 
 def write_charts(folder):

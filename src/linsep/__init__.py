@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from linsep.estimators.passive_aggressive_regressor import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from linsep.estimators.pegasos import Pegasos as Pegasos
     from linsep.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
+    from linsep.estimators.perceptron import MovingAveragePerceptron as MovingAveragePerceptron
     from linsep.estimators.perceptron import Perceptron as Perceptron
     from linsep.estimators.romma import ROMMA as ROMMA
     from linsep.estimators.voted_perceptron import VotedPerceptron as VotedPerceptron

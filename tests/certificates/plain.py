@@ -157,7 +157,12 @@ def mixed(a, Z):
 
 
 def rows_of(problem, X, y, classes):
-    """The signed rows of a problem."""
+    """The signed rows of a problem, whose columns may be scaled."""
+    if "scale" in problem:
+        X = np.asarray(X.todense() if hasattr(X, "todense") else X, float)
+        scale = problem["scale"]
+        powers = dict(zip(scale.get("at", range(X.shape[1])), scale["values"], strict=True))
+        X = X * [2.0 ** powers.get(j, 0) for j in range(X.shape[1])]
     if problem["positive"] is None:
         return pairs(X, y, classes, problem["bias"])
     return signed(X, y, problem["positive"], problem["bias"])
@@ -318,12 +323,33 @@ def of_problem(problem, Z, p):
             found[f"perceptron's mistakes (T = {T}) at most"] = (power(R2 * ww, half) + power(T * squares, half)) ** 2
             limits = [Fraction(T) / dot(a, a), *([R2 / dot(q, q)] if any(q) else [])]
             found[f"the least such bound (T = {T}) at least"] = real(min(limits) * sum(a) ** 2)
+        if "combinations" in problem:
+            found |= fewest_errors(problem, W, Z, len(Z[0]) // (p + 1) - 1 if paired else 1, ruled_out)
         if not paired:
             e, d = Fraction(problem["epsilon"]), Fraction(problem["delta"])
             found["VC dimension"] = p + bias
             log2 = [log(2 / d) / log(2), log(13 / e) / log(2)]
             found["sample size"] = math.ceil(max(4 / real(e) * log2[0], 8 * (p + bias) / real(e) * log2[1]))
     return found
+
+
+def fewest_errors(problem, W, Z, rivals, ruled_out):
+    """Bounds of the fewest rows that weights get wrong: sets of rows that cancel, and the errors of each witness."""
+    sets = [dict(zip(of["at"], map(as_integer, of["values"]), strict=True)) for of in problem["combinations"]]
+    rows = [{i // rivals for i in of} for of in sets]
+    require(len(set().union(*rows)) == sum(map(len, rows)), "combinations are disjoint")
+    for of in sets:
+        require(min(of.values()) > 0 and min(of) >= 0, "factors are above 0")
+        require(not any(sum(a * Z[i][j] for i, a in of.items()) for j in range(len(Z[0]))), "rows cancel")
+    errors = {k: len({i // rivals for i, z in enumerate(Z) if dot(z, w) <= 0}) for k, w in W.items()}
+    more = {"errors of the model": errors["model"]} if "model" in errors else {}
+    least = max(len(sets), int(ruled_out))
+    return {"fewest errors at least": least, "fewest errors at most": min(errors.values())} | more
+
+
+def as_integer(value):
+    """A number of a witness; long ones are texts in base 16."""
+    return int(value, 16) if isinstance(value, str) else int(value)
 
 
 def winnows_bound(r, weights):

@@ -102,7 +102,7 @@ def test_classes_without_rows_are_listed_apart():
         assert verify(cert, rows, labels)
         assert (cert.facts["data"]["classes"], cert.facts["data"]["known"]) == (["a", "b"], list(more[2:]))
         assert cert.runs == runs
-        assert any("the learner knows classes that no row has: 'c'" in remark for remark in cert.remarks) == (not runs)
+        assert any("the learner has classes that no row has: 'c'" in remark for remark in cert.remarks) == (not runs)
 
 
 @pytest.mark.parametrize(

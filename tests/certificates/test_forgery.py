@@ -68,10 +68,22 @@ def of_data(X, y):
     return kept(certify(X, y, passes=1), X, y), X, y
 
 
+def of_errors(X, y):
+    """The certificate of data that bounds the fewest errors."""
+    return kept(certify(X, y, passes=1, least_error=True), X, y), X, y
+
+
+def of_scaled(X, y):
+    """The certificate of data, and of the same data with scaled columns."""
+    return kept(certify(X, y, passes=1, scaling=True), X, y), X, y
+
+
 OF_DATA = {
     "separable": lambda: of_data(X, Y),
     "not separable": lambda: of_data(TORN, list("aabbb")),
     "pairs": lambda: of_data(THREE, list("aabbc")),
+    "scaled": lambda: of_scaled(X * [1.0, 0.03125], Y),
+    "fewest errors": lambda: of_errors(TORN, list("abbab")),
     "open": undecided,
 }
 OF_RUNS = {

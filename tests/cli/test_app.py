@@ -15,7 +15,8 @@ from linsep.cli.app import app
 from tests.cli.files import let_threads_work, run_line, write_files
 
 COMMANDS = [
-    "demo", "fit", "predict", "evaluate", "compare", "certify", "verify", "inspect", "convert", "figures", "bench",
+    "demo", "fit", "predict", "evaluate", "compare", "tune", "certify", "verify", "inspect", "convert", "figures",
+    "bench",
 ]  # fmt: skip
 HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "numpy", "pandas", "pydantic", "rich")
 SHORTER = {"figures": ["--only", "chord"], "bench": ["--rows", "200"]}
@@ -155,7 +156,7 @@ def test_every_example_of_every_help_works(command, line, files, tmp_path, monke
     assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize("command", ["fit", "compare", "certify"])
+@pytest.mark.parametrize("command", ["fit", "compare", "tune", "certify"])
 def test_help_fits_on_a_screen_and_names_where_the_rest_is(command):
     page = run(command, "--help").stdout
     assert len(page.splitlines()) <= 40

@@ -32,6 +32,24 @@ print(linsep.Perceptron().fit(pandas.DataFrame({"a": [1.0, -1.0]}), [1, 0]).feat
 
 
 @pytest.mark.slow
+def test_parts_of_scipy_are_loaded_on_first_use():
+    code = """
+import scipy.stats, scipy.optimize
+print("scipy.stats._stats_py" in sys.modules, "scipy.optimize._linprog" in sys.modules)
+from threading import Thread
+found = []
+threads = [Thread(target=lambda: found.append(scipy.stats.mode([3, 3, 1]).mode)) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(*found)
+from scipy.stats import rankdata
+from scipy.special import *
+print(rankdata([7, 5])[0], expit(0.0), hasattr(scipy.stats, "nothing"), scipy.stats is sys.modules["scipy.stats"])
+"""
+    assert told(code) == ["False", "False", *["3"] * 8, "2.0", "0.5", "False", "True"]
+
+
+@pytest.mark.slow
 def test_scikit_learn_and_arrow_do_without(tmp_path):
     code = """
 import numpy as np, pyarrow as pa, linsep

@@ -20,7 +20,9 @@ MODELS = [
         for of in linsep.LEARNERS.values()
         if of.online and not of.small
     ),
+    RiverClassifier(linsep.CalibratedClassifier(linsep.AveragedPerceptron(log=False))),
     RiverRegressor(linsep.PassiveAggressiveRegressor()),
+    RiverRegressor(linsep.PassiveAggressiveRegressor(variant="PA-II", readout="average")),
 ]
 
 

@@ -56,7 +56,9 @@ def checks():
     """All pairs of a learner and a check."""
     for learner in learners():
         online = isinstance(learner, OnlineLearner)
-        fails = ((FAILS_AT_ONCE if learner._at_once else FAILS_ONLINE) if online else {}) | FAILS.get(type(learner), {})
+        fails = ((FAILS_AT_ONCE if learner._sees_all_rows else FAILS_ONLINE) if online else {}) | FAILS.get(
+            type(learner), {}
+        )
         yield from cases(learner, fails)
 
 

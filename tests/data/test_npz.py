@@ -556,10 +556,10 @@ def test_any_bytes(tmp_path, text):
 @pytest.mark.parametrize(
     ("meta", "what"),
     [
-        (b"{", "not JSON"), (b"[" * 100_000, "not JSON"), (b"\xff", "not JSON"), (b"[]", "does not say"),
-        (b'{"version": 2}', "version 2 of the form, this is 1: update linsep"), (b'{"version": 0}', "does not say"),
-        (b'{"version": 1, "rejected": -1}', "does not say"), (b'{"version": 1, "about": 3}', "does not say"),
-        (b'{"version": 1, "feature_names": [1, 2]}', "does not say"),
+        (b"{", "not JSON"), (b"[" * 100_000, "not JSON"), (b"\xff", "not JSON"), (b"[]", "is incomplete"),
+        (b'{"version": 2}', "version 2 of the form, this is 1: update linsep"), (b'{"version": 0}', "is incomplete"),
+        (b'{"version": 1, "rejected": -1}', "is incomplete"), (b'{"version": 1, "about": 3}', "is incomplete"),
+        (b'{"version": 1, "feature_names": [1, 2]}', "is incomplete"),
         (b'{"version": 1, "feature_names": ["a"]}', "8 columns, but 1 names"),
     ],
 )  # fmt: skip

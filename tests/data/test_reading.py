@@ -168,9 +168,11 @@ def test_options_are_checked():
         from_text(b"1 1:1\n", zero_based="no")
     with pytest.raises(ValueError, match=r"format='exel': it is one of svmlight"):
         from_text(b"1 1:1\n", format="exel")
-    with pytest.raises(DataError, match=r"it begins with '<html>', like no known format: say format=, one of svmlight"):
+    with pytest.raises(
+        DataError, match=r"it begins with '<html>', like no known format: pass format=, one of svmlight"
+    ):
         from_text(b"<html>\n")
-    with pytest.raises(ValueError, match="say which with like="):
+    with pytest.raises(ValueError, match="pass the earlier data as like="):
         from_text(b"1 1:1\n", strict=True)
 
 
@@ -452,10 +454,10 @@ def test_a_folder_holds_parts_of_one_whole(tmp_path):
         (tmp_path / name).write_bytes(gzip.compress(b"1 1:1\n") if name.endswith("gz") else b"1 1:1\n")
     assert len(linsep.read(tmp_path)) == 2
     (tmp_path / "part.0.bak").write_text("1 1:1\n")
-    with pytest.raises(DataError, match=r"end in several ways \('', '.bak'\): say which with a pattern"):
+    with pytest.raises(DataError, match=r"end in several ways \('', '.bak'\): choose them with a pattern"):
         linsep.read(tmp_path)
     (tmp_path / "more").mkdir()
-    with pytest.raises(DataError, match="there is a folder in it, 'more': say which files with a pattern"):
+    with pytest.raises(DataError, match="there is a folder in it, 'more': choose the files with a pattern"):
         linsep.read(tmp_path)
 
 
@@ -504,7 +506,7 @@ def test_tables_like_tables_of_another_kind(trained, asked, tmp_path):
 
 def test_like_data_of_another_format():
     with pytest.raises(
-        DataError, match="it looks like csv, but the data it is to be read like are svmlight: say format="
+        DataError, match="it looks like csv, but the data it is to be read like are svmlight: pass format="
     ):
         from_text(b"a,label\n1,2\n", like=from_text(TRAIN))
 

@@ -222,7 +222,7 @@ list(data)
     path.write_bytes(b"1 1:1\n-1 0:1\n")
     with path.open("rb") as file:
         done = subprocess.run(forked("-c", program), stdin=file, capture_output=True)
-    assert b"-, line 2, column 4: index 0: indices are said to begin at 1" in done.stderr
+    assert b"-, line 2, column 4: index 0, but indices begin at 1 here" in done.stderr
 
 
 class Dribble(io.RawIOBase):

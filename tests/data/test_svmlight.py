@@ -125,7 +125,7 @@ def test_where_indices_begin():
     assert from_text(ones).X.toarray().tolist() == [[1, 0, 1]]
     assert from_text(zeros).X.toarray().tolist() == [[1, 0, 0, 1]]
     assert from_text(ones, zero_based=True).X.toarray().tolist() == [[0, 1, 0, 1]]
-    with pytest.raises(DataError, match="line 1, column 3: index 0: indices are said to begin at 1"):
+    with pytest.raises(DataError, match="line 1, column 3: index 0, but indices begin at 1 here"):
         from_text(zeros, zero_based=False)
 
 

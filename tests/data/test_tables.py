@@ -37,7 +37,7 @@ from linsep.data.sources import Source
 from linsep.data.tables import csv as csv_text
 from linsep.data.tables.csv import Text
 from linsep.data.tables.format import Arrow, Csv, InMemory, Parquet, Tsv
-from linsep.data.tables.plan import NUMBER, WORDS, Plan
+from linsep.data.tables.plan import NUMBER, WORDS, ColumnPlan
 from tests.processes import forked
 
 FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
@@ -203,7 +203,7 @@ def test_the_three_ways_to_read_text_agree(lines, end, words):
     """Where a fast way takes the text at all, it finds what the slow and careful one does."""
     text = "".join(line + end for line in lines).encode()
     assume(mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop == len(text))
-    plan = Plan(("a", "b"), (), "y", WORDS if words else NUMBER, None, "zero")
+    plan = ColumnPlan(("a", "b"), (), "y", WORDS if words else NUMBER, None, "zero")
     slow = way("_read_strictly", text, plan)
     for fast in (way("_read_numbers", text, plan), way("_read_plainly", text, plan)):
         if fast is not None:
@@ -390,7 +390,7 @@ def test_the_place_of_a_fault_is_that_of_its_field():
         (b"", "the file is empty"),
         (b"\n\n", "the file is empty"),
         (b"a,a,y\n1,2,3\n", "there are two columns called 'a'"),
-        (b"a,b\n1,2\n", "none is called like one; say label=..., or label=None if there are none; the columns are 'a'"),
+        (b"a,b\n1,2\n", "is called like one; pass label=..., or label=None if there are none; the columns are 'a'"),
         (b"a,y,Class\n1,2,1\n", "'y', 'Class' might all be one"),
         (b",a,y\n0,2,1\n", "column 1 has no name"),
         (b"y\n1\n", "no column is left to learn from"),
@@ -581,11 +581,11 @@ def test_data_that_came_through_a_pipe_tell_how_to_read_others(tmp_path):
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
 def test_a_single_column_may_be_several(mark):
     text = mark.join("aby").encode() + b"\n" + mark.join("123").encode() + b"\n"
-    cure = f": say delimiter={mark!r} if that separates them"
+    cure = f": pass delimiter={mark!r} if that separates them"
     for options in ({}, {"label": "y"}, {"label": 0}, {"label": 1}, {"label": None, "ignore": "a"}):
         assert fails(f"the columns are {mark.join('aby')!r}{cure}", text, **options).reason.endswith(cure)
     assert read(text, delimiter=mark).names == ["a", "b"]
-    assert fails("say delimiter=','", b"a,y\n1,2\n", "tsv").reason.startswith("which column")
+    assert fails("pass delimiter=','", b"a,y\n1,2\n", "tsv").reason.startswith("which column")
     assert "delimiter" not in fails("which column", b"a|b,c\n1,2\n").reason
     assert read(b"a;b\n1\n", label=None).names == ["a;b"]
 
@@ -699,7 +699,7 @@ def test_several_files_have_the_same_columns_in_any_order():
     assert got.y.tolist() == [0, 1]
     fails("there is no column 'b', which the other data have", [b"a,b,y\n1,2,0\n", b"a,y\n1,0\n"])
     more = [b"a,y\n1,2\n", b"a,c,y\n3,4,0\n"]
-    fails("the other data have no column 'c': say with columns=[...] which are read", more)
+    fails("the other data have no column 'c': choose the columns with columns=[...]", more)
     assert read(more, columns=["a"]).X.tolist() == [[1], [3]]
     error = fails("'x' in column 'a'", [b"a,y\n1,0\n", b"a,y\n1,0\nx,0\n"])
     assert error.line == 3
@@ -1100,7 +1100,7 @@ def test_words_that_are_new_in_a_later_pass_are_faults(kind, tmp_path):
     for _ in range(2):
         assert [block.X.toarray().tolist() for block in stream] == [[[3, 0, 1], [5, 1, 0]]]
         assert stream.rejected == 1
-    reason = "'Bern' in column 'w' was not there before: the data have changed since they were first looked at"
+    reason = "'Bern' in column 'w' is new: the data have changed since the first scan"
     with pytest.raises(DataError, match=reason) as caught:
         list(strict)
     assert caught.value.line == (3 if kind in ("csv", "tsv") else 2)
@@ -1112,7 +1112,7 @@ def test_values_that_are_missing_only_in_a_later_pass(tmp_path):
     stream = linsep.stream(changed(tmp_path, "csv", frame), missing="indicator")
     assert [block.X.toarray().tolist() for block in stream] == [[[1, 1, 0], [2, 0, 1]]]
     changed(tmp_path, "csv", frame.assign(a=[1.0, np.nan]))
-    with pytest.raises(DataError, match="'' in column 'a' was not there before: the data have changed"):
+    with pytest.raises(DataError, match="'' in column 'a' is new: the data have changed"):
         list(stream)
 
 
@@ -1128,7 +1128,7 @@ def test_data_that_are_read_like_those_of_a_pipe_do_not_grow():
     ("options", "reason"),
     [
         ({"categories": "both"}, "it is one of 'indexed', 'hashed'"), ({"missing": "mean"}, "'zero', 'indicator'"),
-        ({"n_features": 9}, "say categories='hashed'"), ({"n_features": 1 << 20}, "say categories='hashed'"),
+        ({"n_features": 9}, "add categories='hashed'"), ({"n_features": 1 << 20}, "add categories='hashed'"),
         ({"categories": "hashed", "n_features": 0}, "1 at least"), ({"delimiter": '"'}, "one ASCII"),
         ({"delimiter": ""}, "one ASCII"), ({"header": 0}, "header=0: it is True, False or None"),
         ({"header": "no"}, "header='no': it is True, False or None"),
@@ -1489,7 +1489,7 @@ def test_names_of_rows_at_fault_are_not_kept():
 
 
 def test_names_are_kept_only_where_some_are_hashed():
-    with pytest.raises(ValueError, match="keep_names= keeps the names of what is hashed: say categories='hashed' or"):
+    with pytest.raises(ValueError, match="keep_names= keeps the names of hashed columns: add categories='hashed' or"):
         Csv(keep_names=True)
     with pytest.raises(ValueError, match="keep_names='yes': it is True or False"):
         Csv(text="t", keep_names="yes")
@@ -1550,7 +1550,7 @@ def test_weights_count_sound_rows_and_need_them_all():
     assert got.rejected == 2
     with pytest.raises(ValueError, match="idf=True takes two passes: write the table to a file first"):
         linsep.read(Pipe(text), format="csv", text="t", idf=True)
-    with pytest.raises(ValueError, match="idf= says how documents are read: say which column holds them with text="):
+    with pytest.raises(ValueError, match="idf= is an option of documents: name their column with text="):
         Csv(idf=True)
     table = Csv(text="t", idf=True)
     table.sniff([Source("t", io.BytesIO(text))])
@@ -1657,7 +1657,7 @@ def test_documents_that_change_after_the_first_look(tmp_path):
     stream = linsep.stream(path, text="t", vocabulary=True, cache=False)
     assert list(stream.feature_names) == ["t:good", "t:bad"]
     path.write_text("t,y\ngood,1\nnew,0\n")
-    with pytest.raises(DataError, match="line 3, column 1: an n-gram in column 't' was not there before"):
+    with pytest.raises(DataError, match="line 3, column 1: an n-gram in column 't' is new"):
         list(stream)
     assert list(stream.feature_names) == ["t:good", "t:bad"]
 
@@ -1665,7 +1665,7 @@ def test_documents_that_change_after_the_first_look(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"vocabulary": True}, "vocabulary= says how documents are read"), ({"text": "t", "vocabulary": 1}, "True or"),
+        ({"vocabulary": True}, "vocabulary= is an option of documents"), ({"text": "t", "vocabulary": 1}, "True or"),
         ({"text": "t", "vocabulary": True, "keep_names": True}, "leave out categories='hashed', text_features and"),
         ({"text": "t", "vocabulary": True, "categories": "hashed"}, "leave out categories='hashed', text_features and"),
         ({"text": "t", "vocabulary": True, "text_features": 9}, "leave out categories='hashed', text_features and"),

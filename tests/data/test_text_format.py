@@ -188,7 +188,7 @@ def test_text_that_changes_between_epochs(tmp_path, idf):
     source = linsep.stream(path, vocabulary=True, idf=idf, cache=False)
     assert [block.X.shape for block in source] == [(1, 2)]
     path.write_bytes(b"ham\tnoon lunch\nham\tlunch is on me\n")
-    with pytest.raises(DataError, match="line 2: the row has a name that was not there before: the data have changed"):
+    with pytest.raises(DataError, match="line 2: the row has a new name: the data have changed"):
         list(source)
     assert list(source.feature_names) == ["lunch", "noon"]
     skipping = linsep.stream(path, vocabulary=True, idf=idf, cache=False, on_error="skip")

@@ -222,7 +222,7 @@ def test_data_that_change_between_epochs(tmp_path):
     blocks = linsep.stream(path, vocabulary=True, cache=False)
     assert [block.X.shape for block in blocks] == [(2, 2)]
     path.write_text("1 |a y x\n1 |a z x\n")
-    with pytest.raises(DataError, match="line 2: the row has a name that was not there before: the data have changed"):
+    with pytest.raises(DataError, match="line 2: the row has a new name: the data have changed"):
         list(blocks)
     assert list(blocks.feature_names) == ["a^x", "a^y"]
 

@@ -115,8 +115,10 @@ def test_what_is_proved_was_checked(demo, page):
 
 
 def test_every_way_to_answer_is_on_the_screen_and_on_the_page(demo, page):
-    part = demo[0].stdout.split("\nWhich hypothesis should answer?\n")[1].split("\n\n")[0]
-    drawn = re.split(r">(?:<bdi>)?Which hypothesis should answer\?(?:</bdi>)?</a></h2>", page)[1].split("</section>")[0]
+    part = demo[0].stdout.split("\nWhich hypothesis should predict?\n")[1].split("\n\n")[0]
+    drawn = re.split(r">(?:<bdi>)?Which hypothesis should predict\?(?:</bdi>)?</a></h2>", page)[1].split("</section>")[
+        0
+    ]
     assert drawn.count('class="plot"') == 1
     for name in (reading_name(*method) for method in METHODS):
         errors = re.search(rf"^ {name} +([\d.]+) % +([\d.]+) % +([\d.]+) % *$", part, flags=re.MULTILINE).groups()

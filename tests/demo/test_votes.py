@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from linsep.demo.data_sets import data_sets
-from linsep.demo.digits_study import DEGREES, METHODS, QUICK, Run, Split, read_digits, study
+from linsep.demo.digits_study import DEGREES, METHODS, QUICK, Split, StudyRun, read_digits, study
 from linsep.demo.report import vote_parts
 from linsep.demo.screen import vote_table
 from linsep.plots.report import Picture, Table
@@ -15,8 +15,8 @@ from linsep.training.votes import reading_name
 
 ERRORS = {method: np.array([0.5, 0.01 * k]) for k, method in enumerate(METHODS, start=3)}
 RUNS = [
-    Run(1, 0, (0.1, 10.0), ERRORS, np.array([40, 1234]), np.array([30, 777]), 1.0, 1.0),
-    Run(2, 0, (0.1, 4.0), {method: shares[::-1] for method, shares in ERRORS.items()}, np.array([9, 12]),
+    StudyRun(1, 0, (0.1, 10.0), ERRORS, np.array([40, 1234]), np.array([30, 777]), 1.0, 1.0),
+    StudyRun(2, 0, (0.1, 4.0), {method: shares[::-1] for method, shares in ERRORS.items()}, np.array([9, 12]),
         np.array([8, 11]), 1.0, 1.0),
 ]  # fmt: skip
 """Of the first the vote is best in the end; of the second all are alike."""

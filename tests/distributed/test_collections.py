@@ -326,7 +326,7 @@ WRONG = [
     (FRAME, None, TypeError, "a DataFrame is in memory already"),
     (sp.csr_array(X), Y, TypeError, "a csr_array is in memory already"),
     (linsep.read(FRAME), None, TypeError, "a Dataset is in memory already"),
-    (PARTS, Y, TypeError, "a dataframe has its labels in a column: say which with label="),
+    (PARTS, Y, TypeError, "a dataframe has its labels in a column: name it with label="),
     (PARTS["a"], None, TypeError, "and not Series: to_frame"),
     (dask.delayed(1), None, TypeError, "arrays and dataframes are read, and not Delayed"),
     (PARTS.drop(columns="label"), None, DataError, "the dataframe: which column holds the labels"),

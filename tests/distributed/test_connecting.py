@@ -66,7 +66,7 @@ def test_nobody_listens(rows, monkeypatch, capfd):
     monkeypatch.setattr(cluster, "REPLY", 1)
     address = f"tcp://127.0.0.1:{free_port()}"
     line, seconds = refused(rows, address)
-    assert line.startswith(f"no scheduler answers at {address} (not in 1 s): start one with dask scheduler")
+    assert line.startswith(f"no scheduler responds at {address} (not in 1 s): start one with dask scheduler")
     assert seconds < 5
     assert capfd.readouterr() == ("", "")
 
@@ -74,7 +74,7 @@ def test_nobody_listens(rows, monkeypatch, capfd):
 def test_somebody_listens_who_says_nothing(rows, silent, monkeypatch):
     monkeypatch.setattr(cluster, "REPLY", 1)
     line, seconds = refused(rows, silent)
-    assert line.startswith(f"no scheduler answers at {silent} (not in 1 s)")
+    assert line.startswith(f"no scheduler responds at {silent} (not in 1 s)")
     assert seconds < 5
 
 
@@ -92,14 +92,14 @@ def test_somebody_else_listens(rows, monkeypatch):
         server.shutdown()
         server.server_close()
         thread.join()
-    assert line.startswith(f"no scheduler answers at {address} (")
+    assert line.startswith(f"no scheduler responds at {address} (")
     assert seconds < 6
 
 
 def test_a_worker_is_no_scheduler(rows, client):
     address = next(iter(client.nthreads()))
     line, _ = refused(rows, address)
-    assert line.startswith(f"no scheduler answers at {address} (a Worker does): ")
+    assert line.startswith(f"no scheduler responds at {address} (a Worker does): ")
 
 
 def test_seconds():
@@ -111,7 +111,7 @@ def test_seconds():
 def test_no_address(rows, address, monkeypatch):
     monkeypatch.setattr(cluster, "REPLY", 1)
     line, _ = refused(rows, address)
-    assert line.startswith(f"no scheduler answers at {address} (")
+    assert line.startswith(f"no scheduler responds at {address} (")
 
 
 def test_no_workers(rows, monkeypatch):

@@ -13,7 +13,7 @@ from linsep.models import archive
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-TABLE = dict(re.findall(r"^\| (.*?) \| `(.*)` \|$", PAGE.split("| the line says |")[1].split("\n\n")[0], re.MULTILINE))
+TABLE = dict(re.findall(r"^\| (.*?) \| `(.*)` \|$", PAGE.split("| the message |")[1].split("\n\n")[0], re.MULTILINE))
 
 
 def flipped(path, where):

@@ -1,6 +1,7 @@
 """What the pages say is true: their Python runs, their tables are the table of learners, their links lead somewhere."""
 
 import doctest
+import json
 import os
 import re
 import sys
@@ -84,6 +85,12 @@ def test_the_readme_names_the_commands_of_a_clone():
     for script in ("demo", "test", "docs"):
         assert f"scripts/{script}" in readme
         assert (ROOT / "scripts" / script).exists()
+
+
+def test_the_readme_states_the_measured_ratios():
+    study = json.loads((ROOT / "docs" / "studies" / "benchmarks.json").read_text())
+    ratios = [row["ratio"] for row in study["rows"] if row["group"] == "narrow"]
+    assert f"| 1 | {min(ratios):.1f} to {max(ratios):.1f} |" in (ROOT / "README.md").read_text()
 
 
 def test_the_readme_is_short():

@@ -1,16 +1,20 @@
 """The digest of a rule: a change anywhere that its step reads is a change of the digest."""
 
 import importlib.util
+import pkgutil
 import re
 import sys
 from pathlib import Path
 from textwrap import dedent
 
+import numpy as np
 import pytest
 
 import linsep
 from linsep import rules
 from linsep.engine.digest import digest_of, engine_digest
+from linsep.engine.flatten import flatten
+from linsep.engine.tiers import Tiered
 from linsep.models.encoding import RULES
 
 RULE = """
@@ -159,3 +163,31 @@ def test_the_digest_covers_every_file_that_kernels_inline():
                 path,
                 other,
             )
+
+
+def flat_functions():
+    """Yield the flat functions of the modules of the package, by name."""
+    for module in pkgutil.walk_packages(linsep.__path__, "linsep."):
+        if module.name.split(".")[1] in ("engine", "solvers", "theory", "training", "transforms", "compat", "kernels"):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, Tiered) and value.flat:
+                    yield f"{module.name}.{name}", value
+
+
+def test_flat_functions_read_only_what_their_identity_covers():
+    """Their source, with all that is inlined, is in the identity; other values are the engine's, NumPy's or Python's.
+
+    A number of NumPy's is in the source by its name; a function compiled apart is in the identity by its source.
+    """
+    found = dict(flat_functions())
+    assert len(found) > 12
+    for name, function in found.items():
+        _, values, apart = flatten(function.template, function.name)
+        for used, value in values.items():
+            if isinstance(value, (float, np.generic)):
+                assert used.strip("_").endswith(re.sub(r"\W", "_", str(value)).strip("_")), (name, used)
+            elif hasattr(value, "py_func"):
+                assert any(source.startswith(f"def {value.py_func.__name__}(") for source in apart), (name, used)
+            else:
+                home = getattr(value, "__module__", None) or type(value).__module__
+                assert home.split(".")[0] in ("builtins", "math", "numpy") or home.startswith("linsep.engine."), name

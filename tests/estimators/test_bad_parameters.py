@@ -183,7 +183,7 @@ def test_entries_beyond_x_max_are_refused_in_single_rows(kind):
         ({"delta": -0.5}, "'delta' parameter .* range .0.0, inf"),
         ({"delta": 1.0}, r"delta=1 is not a margin: it must lie in \(0, x_max\) = \(0, 1\)"),
         ({"delta": 3, "x_max": 2}, r"delta=3 is not a margin: it must lie in \(0, x_max\) = \(0, 2\)"),
-        ({"delta": 0.5, "x_max": None}, "delta says nothing without x_max"),
+        ({"delta": 0.5, "x_max": None}, "delta needs x_max"),
         ({"eta": 10.0, "delta": 0.5}, r"eta=10 with delta=0.5 gives no mistake bound: .*leave eta out .*0.549"),
         ({"eta": 0.0}, "'eta' parameter"),
         ({"eta": np.nan}, "'eta' parameter"),
@@ -198,7 +198,7 @@ def test_rates_without_a_bound(kind, own, reason):
 
 
 def test_winnow_without_a_bias_names_the_other_one():
-    reason = "answers .1 to every non-negative row: use fit_intercept=True, or BalancedWinnow"
+    reason = "predicts .1 for all non-negative rows: set fit_intercept=True or BalancedWinnow"
     rows = np.abs(X)
     for data in (rows, csr_array(rows)):
         with pytest.warns(UserWarning, match=reason) as caught:
@@ -244,7 +244,7 @@ def test_no_threads():
 
 
 def test_a_prior_that_a_stream_cannot_share():
-    with pytest.raises(ValueError, match="a stream does not tell how many: state prior_rows"):
+    with pytest.raises(ValueError, match="a stream has no known number of rows: set prior_rows"):
         LogisticRegression(prior_variance=1.0).partial_fit(X, y)
     with pytest.raises(ValueError, match=r"eta0=0.1 is too large for prior_variance=1e-09 on 12 rows: .*use at most"):
         LogisticRegression(solver="sgd", prior_variance=1e-9).fit(X, y)

@@ -203,7 +203,7 @@ def test_a_series_is_read_by_its_names():
 
 
 def test_a_default_that_needs_the_number_of_features():
-    with pytest.raises(ValueError, match="a stream of names does not tell N: give p"):
+    with pytest.raises(ValueError, match="a stream of names has no known N: set p"):
         PNormPerceptron().learn_one({"a": 1.0}, 0)
 
 

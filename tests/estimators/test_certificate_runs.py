@@ -344,7 +344,7 @@ def test_what_is_too_much_is_told(monkeypatch):
     monkeypatch.setattr(certifying, "MOST_PAIRS", 0)
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
-    assert any("run of pairs: not played again, as its rows were not looked at" in remark for remark in cert.remarks)
+    assert any("run of pairs: not replayed, as its rows were not read" in remark for remark in cert.remarks)
 
 
 def test_weights_in_one_class_leave_no_run_unchecked():

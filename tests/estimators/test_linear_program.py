@@ -76,11 +76,11 @@ def test_what_is_open_is_called_open(monkeypatch, converged):
     if converged:
         clf.fit(XOR, [0, 1, 1, 0])
     else:
-        with pytest.warns(ConvergenceWarning, match="LinearProgram did not come to its end with max_iter=1000000 and"):
+        with pytest.warns(ConvergenceWarning, match="LinearProgram did not finish within max_iter=1000000 and"):
             clf.fit(XOR, [0, 1, 1, 0])
     why = "rounding hides whether there is one" if converged else "the program was stopped"
     assert clf.verdict_.startswith(f"open: no separator was found, and {why}; no weights between -1 and 1 give every")
-    assert "above 1e-09; the answers are those of the least hinge loss, 4" in clf.verdict_
+    assert "above 1e-09; predictions are those of the least hinge loss, 4" in clf.verdict_
     assert clf.separable_ is False
     if converged:
         clf.fit(XOR, [0, 1, 1, 1])

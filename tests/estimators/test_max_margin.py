@@ -112,7 +112,7 @@ def test_rows_that_no_halfspace_separates(kind, penalize):
 
 def test_a_zero_row_without_bias():
     X, y = np.array([[1.0, 0.0], [0.0, 0.0], [-1.0, 2.0]]), ["a", "a", "b"]
-    with pytest.warns(ConvergenceWarning, match="row 1 is all 0, so that its score is 0 whatever the weights"):
+    with pytest.warns(ConvergenceWarning, match="row 1 is all 0, so that its score is 0 for any weights"):
         clf = MaxMargin(C=None, fit_intercept=False).fit(X, y)
     assert (clf.separable_, clf.support_.tolist()) == (False, [1])
     assert clf.predict(X[[0, 2]]).tolist() == ["a", "b"]

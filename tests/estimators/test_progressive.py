@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from linsep import AveragedPerceptron, Pegasos, Perceptron, Winnow
+from linsep import AveragedPerceptron, Pegasos, Perceptron, Winnow, save
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -69,13 +69,33 @@ def test_errors_of_single_rows():
     assert one.errors_ == many.errors_
 
 
-@pytest.mark.parametrize("clf", [Perceptron(n_jobs=2, multi_class="ovr"), Winnow(multi_class="ovr")])
-def test_errors_that_nobody_counted_are_not_told(clf):
-    clf.fit(X / 3, Y[3])
+def test_errors_of_scores_that_cannot_be_compared_are_not_counted():
+    clf = Winnow(multi_class="ovr").fit(X / 3, Y[3])
     with pytest.raises(AttributeError, match="errors_ was not counted"):
         _ = clf.errors_
-    clf.set_params(n_jobs=1, warm_start=True).fit(X / 3, Y[3])
+    clf.set_params(warm_start=True).fit(X / 3, Y[3])
     assert not hasattr(clf, "errors_")
+
+
+@pytest.mark.parametrize("classes", [None, range(3)])
+@pytest.mark.parametrize("scores_at_once", [1, 28, 1 << 20])
+def test_threads_that_share_the_classes_count_the_same_errors(classes, scores_at_once, monkeypatch, tmp_path):
+    """In spans of 1, 7 and all rows; with weights of 0, late labels and several calls."""
+    monkeypatch.setattr("linsep.training.epochs.SCORES_AT_ONCE", scores_at_once)
+    weights = np.random.default_rng(2).integers(0, 3, 300).astype(float)
+    counts, models = [], []
+    for n_jobs in (1, 2, 3):
+        clf = Perceptron(multi_class="ovr", n_jobs=n_jobs, random_state=0)
+        for lo, hi in ((0, 1), (1, 40), (40, 300)):
+            clf.partial_fit(ROUGH[lo:hi], Y[3][lo:hi], classes=classes, sample_weight=weights[lo:hi])
+            counts.append(clf.errors_)
+        clf.set_params(warm_start=True, max_iter=2).fit(ROUGH, Y[3], sample_weight=weights)
+        counts.append(clf.errors_)
+        save(clf.set_params(n_jobs=1), tmp_path / "m.linsep")
+        models.append((tmp_path / "m.linsep").read_bytes())
+    assert counts[:4] == counts[4:8] == counts[8:]
+    assert models[0] == models[1] == models[2]
+    assert 0 < counts[1] < counts[2] < counts[3]
 
 
 def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():

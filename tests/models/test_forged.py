@@ -520,7 +520,7 @@ WRONG_MAP_ARRAYS = [
     ("columns", "scalecolumns-2.squares_", lambda a: a[:-1], "has 2 numbers, not 3"),
     ("weighted-counter", "textcounter._frequencies", lambda a: more_documents(a), "not counted as they should be"),
     ("counter", "textcounter.vocabulary_", lambda a: spelled(["rose"]), "another number of columns|the step before"),
-    ("polynomial", "perceptron.tally.counts", lambda a: a + (1 << 62), "a count too large to go on from"),
+    ("polynomial", "perceptron.tally.counts", lambda a: a + (1 << 62), "a count too large to resume from"),
 ]
 
 

@@ -23,7 +23,7 @@ build = partial(table.build, intercept_scaling=1.0)
 """Learners whose bias features agree, whatever the first rows of their shards."""
 
 BY_SIGN = ["perceptron", "averaged-perceptron", "winnow", "balanced-winnow", "p-norm-perceptron"]
-MERGED = [name for name in ONLINE if name != "voted-perceptron"]
+MERGED = [name for name, entry in ONLINE.items() if not entry.no_mixing]
 every_merged = pytest.mark.parametrize("name", MERGED)
 both_ways = pytest.mark.parametrize("how", ["average", "sum"])
 machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "joint"), (3, "ovr"), (3, "joint")])
@@ -204,12 +204,13 @@ def test_training_goes_on(name, classes, multi_class):
 def test_errors_add_up_where_all_are_known(classes, multi_class):
     models = trained("perceptron", classes, multi_class)
     assert merge(models).errors_ == sum(m.errors_ for m in models)
-    threads = trained("perceptron", classes, multi_class, n_jobs=2)[0]
+    unknown = trained("perceptron", classes, multi_class)[0]
+    unknown._state.tally.errors[:] = -1  # as of a file that was written when threads counted no errors
     if classes == 3 and multi_class == "ovr":
         with pytest.raises(AttributeError, match="errors_ was not counted"):
-            _ = merge([*models, threads]).errors_
+            _ = merge([*models, unknown]).errors_
     else:
-        assert merge([*models, threads]).errors_ == sum(m.errors_ for m in [*models, threads])
+        assert merge([*models, unknown]).errors_ == sum(m.errors_ for m in [*models, unknown])
 
 
 @pytest.mark.parametrize("name", ["romma", "logistic-regression", "pegasos"])

@@ -1,11 +1,13 @@
 """ONNX models against ours: the same labels and scores in onnxruntime, to the bit where sums are exact."""
 
 import builtins
+import json
 import subprocess
 import sys
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from linsep import (
     BalancedWinnow,
     CalibratedClassifier,
+    KernelPerceptron,
     LogisticRegression,
     NaiveBayes,
     Perceptron,
@@ -221,9 +224,9 @@ def test_weights_too_small_for_float64_are_refused(learner):
 
 def test_merged_models_are_exported():
     X, y = problem(3, reals=True)
-    for name in ONLINE:
-        if name == "voted-perceptron":
-            continue  # a vote is about one run
+    for name, entry in ONLINE.items():
+        if entry.no_mixing:
+            continue
         models = [build(name, intercept_scaling=1.0).partial_fit(X[k::2], y[k::2], classes=range(3)) for k in range(2)]
         agree(merge(models), X)
 
@@ -339,7 +342,88 @@ def test_naive_bayes_is_exported_as_it_was_trained(kind, other):
     agree(model.set_params(kind=other), X)
 
 
-def test_a_calibration_is_refused():
-    X, y = problem()
-    with pytest.raises(TypeError, match=r"no place for the calibration.*estimator_"):
-        export_onnx(CalibratedClassifier(Perceptron(), on="progressive").fit(X, y))
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@machines
+def test_a_calibration_is_ours(method, classes, multi_class):
+    X, y = problem(classes, reals=True, n=120)
+    learner = build("perceptron", multi_class=multi_class)
+    model = quiet(CalibratedClassifier(learner, method=method, cv=3).fit, X, y)
+    rows = np.vstack([X, np.zeros(6), problem(classes, reals=True, n=400, seed=5)[0], 1e3 * X])
+    theirs = run(model, rows)
+    np.testing.assert_allclose(theirs["scores"], model.decision_function(rows), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(theirs["probabilities"], model.predict_proba(rows), rtol=0, atol=1e-9)
+    chances = np.sort(model.predict_proba(rows), axis=1)
+    clear = (chances[:, -1] - chances[:, -2] > 1e-8) | (chances[:, -1] == chances[:, -2])
+    assert clear.mean() > 0.9
+    assert theirs["label"][clear].tolist() == model.predict(rows)[clear].tolist()
+
+
+def test_a_calibration_of_one_score_and_of_an_ensemble():
+    X, y = np.zeros((12, 2)), np.arange(12) % 2
+    model = quiet(CalibratedClassifier(build("perceptron"), method="isotonic", cv=2).fit, X, y)
+    np.testing.assert_allclose(run(model, X)["probabilities"], model.predict_proba(X), atol=1e-12)
+    X, y = problem(2, n=60)
+    model = quiet(CalibratedClassifier(build("perceptron"), cv=3, ensemble=True).fit, X, y)
+    with pytest.raises(TypeError, match="an ensemble"):
+        export_onnx(model)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize(("readout", "sparse"), [("last", False), ("average", True)])
+@machines
+def test_kernels_are_ours(kernel, readout, sparse, classes, multi_class):
+    X, y = problem(classes, reals=True, n=60)
+    how = {"kernel": kernel, "degree": 3, "gamma": 0.3, "coef0": 0.5, "fit_intercept": True, "intercept_scaling": 0.7}
+    learner = KernelPerceptron(readout=readout, max_iter=3, random_state=0, multi_class=multi_class, **how)
+    rows = csr_array(X) if sparse else X
+    model = quiet(learner.fit, rows, y)
+    agree(model, np.vstack([X, np.zeros(6), problem(classes, reals=True, n=100, seed=5)[0]]))
+
+
+def test_kernels_that_have_no_operators_are_refused():
+    X, y = problem(2, n=30)
+    for how, why in (
+        ({}, "asks every hypothesis"),
+        ({"kernel": lambda A, B: A @ B.T, "readout": "last"}, "no operator"),
+    ):
+        with pytest.raises(TypeError, match=why):
+            export_onnx(quiet(KernelPerceptron(max_iter=1, **how).fit, X, y))
+
+
+@pytest.mark.parametrize("map", [None, Polynomial(degree=2), Scale()])
+def test_rows_of_float32(map):
+    X, y = problem(3, reals=True, n=60)
+    X = X.astype(np.float32)
+    learner = build("averaged-perceptron")
+    model = quiet((learner if map is None else make_pipeline(map, learner)).fit, X.astype(float), y)
+    proto = export_onnx(model, dtype="float32")
+    onnx.checker.check_model(proto, full_check=True)
+    session = runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    label, scores = session.run(["label", "scores"], {"X": X})
+    np.testing.assert_allclose(scores, model.decision_function(X.astype(float)), rtol=1e-12, atol=1e-10)
+    assert scores.dtype == np.float64
+    assert np.mean(label == model.predict(X.astype(float))) > 0.98
+    with pytest.raises(ValueError, match="dtype='float16'"):
+        export_onnx(model, dtype="float16")
+
+
+def test_names_of_features_are_in_the_file():
+    X, y = problem(2, n=30)
+    model = quiet(build("perceptron").fit, X, y)
+
+    def names(proto):
+        return {of.key: of.value for of in proto.metadata_props}.get("feature_names")
+
+    assert names(export_onnx(model)) is None
+    assert json.loads(names(export_onnx(model, names=["a", "b,c", "☃", "d", 5, "f"]))) == [
+        "a",
+        "b,c",
+        "☃",
+        "d",
+        "5",
+        "f",
+    ]
+    framed = quiet(build("perceptron").fit, pd.DataFrame(X, columns=list("uvwxyz")), y)
+    assert json.loads(names(export_onnx(framed))) == list("uvwxyz")
+    with pytest.raises(ValueError, match="names has 1 names, and the model takes 6 features"):
+        export_onnx(model, names=["a"])

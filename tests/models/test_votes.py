@@ -235,7 +235,7 @@ def test_a_matrix_of_kernel_values(path):
     for model in (first, second):
         quiet(model.fit, gram, y)
     same(first, second, path)
-    with pytest.raises(ValueError, match="knows all rows"):
+    with pytest.raises(ValueError, match="covers all rows"):
         second.partial_fit(gram, y)
 
 

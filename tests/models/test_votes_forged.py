@@ -109,9 +109,9 @@ WRONG_ARRAYS = [
     ("sparse", "log.numbers", with_flag(3, -1), "a row or a class that does not exist"),
     ("dense", "log.sizes", with_flag(0, np.nan), "log.sizes has a number that is not finite"),
     ("shrinking", "log.sizes", with_flag(1, np.inf), "log.sizes has a number that is not finite"),
-    ("shrinking", "log.sizes", lambda a: a[:, :1], "does not tell all hypotheses"),
-    ("dense", "log.sizes", lambda a: a[:, :0], "does not tell all hypotheses"),
-    ("dense", "log.sizes", lambda a: np.repeat(a, 2, axis=1), "does not tell all hypotheses"),
+    ("shrinking", "log.sizes", lambda a: a[:, :1], "does not have all hypotheses"),
+    ("dense", "log.sizes", lambda a: a[:, :0], "does not have all hypotheses"),
+    ("dense", "log.sizes", lambda a: np.repeat(a, 2, axis=1), "does not have all hypotheses"),
     ("dense", "log.scores", with_flag(0, np.nan), "log.scores has a number that is not finite"),
     ("dense", "log.scores", lambda a: a[:-1], "log.scores is"),
     ("dense", "log.scores", lambda a: a.astype(np.float32), "log.scores is float32"),
@@ -159,7 +159,7 @@ def test_arrays_that_are_missing_are_refused(files):
 def test_a_clock_knows_when_it_begins_and_all_updates(files):
     path, held = files
     about, arrays = held["forgetful"]
-    for place, reason in ((0, "when it begins"), (1, "all rounds of its log")):
+    for place, reason in ((0, "its clock has no beginning"), (1, "its clock lacks rounds of its log")):
         less = {f"model.clock.{of}": np.delete(arrays[f"model.clock.{of}"], place) for of in ("rounds", "times")}
         refused(path, about, {**arrays, **less}, reason)
 
@@ -177,7 +177,7 @@ WRONG_VALUES = [
     ("dense", (*MACHINE, "no_log_because"), "it is lost", "whether it has forgotten rows"),
     ("forgetful", (*VOTES, "folded"), False, "whether it has forgotten rows"),
     ("forgetful", (*VOTES, "begin"), 0, "whether it has forgotten rows"),
-    ("forgetful", (*VOTES, "begin"), 30, "its clock does not know|rounds that it did not have"),
+    ("forgetful", (*VOTES, "begin"), 30, "its clock lacks|its clock has no|rounds that it did not have"),
     ("dense", (*VOTES, "width"), 5, "have 5 features, and not 4"),
     ("dense", (*VOTES, "width"), 1, "have 1 features, and not 4"),
     ("kernel", (*VOTES, "width"), 1, "have 1 features, and not 4"),
@@ -191,8 +191,8 @@ WRONG_VALUES = [
     ("sparse", (*VOTES, "rows"), "dense", "support.values is"),
     ("matrix", (*VOTES, "rows"), "sparse", "there are none of that kind"),
     ("dense", (*MACHINE, "bias"), 1e300, "whose square is not finite"),
-    ("dense", (*MACHINE, "log_limit"), 0, "does not tell all hypotheses"),
-    ("dense", (*MACHINE, "logged"), False, "does not tell all hypotheses"),
+    ("dense", (*MACHINE, "log_limit"), 0, "does not have all hypotheses"),
+    ("dense", (*MACHINE, "logged"), False, "does not have all hypotheses"),
     ("dense", (*MACHINE, "behind"), 3, "of the 3 that it has seen"),
     ("dense", (*MACHINE, "compact"), True, "leaves others of its weights out"),
     ("dense", VOTES, None, "TypeError"),

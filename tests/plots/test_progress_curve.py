@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linsep import LogisticRegression
-from linsep.plots import ascent, progress
+from linsep.plots import ascent, progress, windows
 from tests.contracts.table import problem
 from tests.plots.drawing import place, title
 
@@ -58,3 +58,15 @@ def test_what_is_no_history():
     with pytest.raises(ValueError, match="history"):
         ascent([0.0, np.nan])
     assert ascent([-1.0]).get_title(loc="left") == "Log-likelihood: -1 after 0 steps"
+
+
+def test_windows_are_differences():
+    ax = windows([100, 300, 400], [20, 40, 90], rises=[300], ax=place())
+    dashed, window, so_far = ax.lines
+    assert dashed.get_xdata()[0] == 300
+    np.testing.assert_allclose(window.get_data(), [[0, 100, 300, 400], [0.2, 0.2, 0.1, 0.5]])
+    np.testing.assert_allclose(so_far.get_data(), [[100, 300, 400], [0.2, 40 / 300, 90 / 400]])
+    assert title(ax) == "Error in windows: 50.0 % in the last, 22.5 % of all 400 rows"
+    for rows, errors in (([1, 1], [0, 0]), ([2, 4], [2, 1]), ([2, 4], [1, 4]), ([2], [1, 2])):
+        with pytest.raises(ValueError, match=r"rows has|errors has"):
+            windows(rows, errors)

@@ -45,6 +45,7 @@ PICTURES = {
     "precision_recall": lambda ax: plots.precision_recall(LABELS, np.linspace(0, 1, 100), threshold=0.6, ax=ax),
     "roc": lambda ax: plots.roc(LABELS, np.linspace(0, 1, 100), threshold=0.6, ax=ax),
     "progress": lambda ax: plots.progress([1, 10, 100], [1, 0.5, 0.2], ax=ax),
+    "windows": lambda ax: plots.windows([100, 200, 300], [20, 30, 80], rises=[200], ax=ax),
     "weights": lambda ax: plots.weights(deep(), names=FEATURES, ax=ax),
     "ascent": lambda ax: plots.ascent([-2.8, -2.1, -1.96, -1.95], ax=ax),
     "bounds": lambda ax: plots.bounds([1, 3, 8, 20], 100, {"in any order": 40.0, "in 1 pass": 12.0}, ax=ax),

@@ -237,7 +237,7 @@ def test_where_one_method_fails_the_other_is_asked(monkeypatch):
         found = linprog(**program)
         return found if len(asked) > 1 else OptimizeResult(x=None)
 
-    monkeypatch.setattr(l1_search, "linprog", failing)
+    monkeypatch.setattr(l1_search.optimize, "linprog", failing)
     X, y = random_rows(1)
     found = l1_margin(Dense(X, 1.0), y, signed=True, enough=0.0)
     check(found, X, y, 1.0, True)

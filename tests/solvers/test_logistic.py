@@ -495,3 +495,49 @@ def test_any_small_problem_is_solved_and_certified(seed, variance, form, free):
     assert sparse.converged
     assert dense.optimality <= 1e-8 * dense.value
     assert dense.value == pytest.approx(sparse.value, rel=3e-8)
+
+
+def long_rows(classes, rows=300, features=700, seed=0):
+    """Return sparse counts of which a few rows are hundreds of times as long as others, and codes."""
+    rng = np.random.default_rng(seed)
+    lengths = np.where(np.arange(rows) % 10 == 0, 300.0, 1.0) * rng.uniform(1, 2, rows)
+    X = sp.random_array((rows, features), density=0.05, rng=rng, format="csr")
+    X = sp.csr_array(np.ceil(X.toarray() * lengths[:, None] * 3))
+    return X, rng.integers(0, classes, rows).astype(np.int32)
+
+
+@pytest.mark.parametrize("weights", [NONE, np.linspace(0.5, 2.0, 300)], ids=["plain", "weighted"])
+@pytest.mark.parametrize(("classes", "multinomial"), [(2, False), (3, False), (3, True)])
+def test_the_preconditioner_is_the_diagonal_and_the_heavy_rows(classes, multinomial, weights, monkeypatch):
+    monkeypatch.setattr(newton_step, "HEAVY", 1e4)
+    X, codes = long_rows(classes, features=60)
+    problem = problem_of(as_data(X, kind="csr"), codes, weights, classes=classes, multinomial=multinomial)
+    scores = np.random.default_rng(1).normal(size=(300, 1 if classes == 2 else classes))
+    spread = problem.evaluate(scores).spread
+    found = newton_step.Preconditioner(problem, spread)
+    table, counts = with_bias(X.toarray()), weights if len(weights) else np.ones(300)
+    columns = spread.shape[1]
+    if multinomial:
+        bend = [c * (np.diag(p) - np.outer(p, p)) for c, p in zip(counts, spread, strict=True)]
+    else:
+        bend = [np.diag(row) for row in spread]
+    heavy = [i for i in range(300) if np.diag(bend[i]).max() * (table[i] @ table[i]) > 1e4]
+    assert 20 <= len(heavy) <= 30
+    P = np.eye(61 * columns)
+    for i in range(300):
+        whole = np.kron(bend[i], np.outer(table[i], table[i]))
+        P += whole if i in heavy else np.diag(np.diag(whole))
+    left = np.random.default_rng(2).normal(size=(61, columns))
+    wanted = np.linalg.solve(P, left.T.ravel()).reshape(columns, 61).T
+    np.testing.assert_allclose(found.solve(left), wanted, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(("classes", "multinomial", "most"), [(2, False, 150), (3, False, 220), (3, True, 220)])
+def test_a_few_long_rows_cost_few_products(classes, multinomial, most, monkeypatch):
+    X, codes = long_rows(classes)
+    products, sweep = [], newton_step.sweep
+    monkeypatch.setattr(newton_step, "sweep", lambda *given: products.append(1) or sweep(*given))
+    options = {"classes": classes, "multinomial": multinomial, "tol": 1e-10}
+    found = newton(as_data(X, kind="csr"), codes, NONE, **options)
+    assert found.converged
+    assert len(products) < most

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from linsep.engine.arrays import Array
-from linsep.engine.links import Additive, Imaged, Scaled
-from linsep.engine.readouts import Average, AverageWithLosses, Last, LastWithLosses, Tally
+from linsep.engine.links import Additive, Clipped, Imaged, Scaled
+from linsep.engine.readouts import Average, AverageWithLosses, Last, LastWithLosses, RecentAverage, Tally
 from linsep.training.weights import FIELDS, arrays_of, copied, resized, start_link, start_readout, start_tally
 
-KINDS = (Additive, Scaled, Imaged, Last, LastWithLosses, Average, AverageWithLosses, Tally)
+KINDS = (
+    Additive, Scaled, Clipped, Imaged, Last, LastWithLosses, Average, RecentAverage, AverageWithLosses, Tally,
+)  # fmt: skip
 LINKS = ("additive", "scaled", "exponential", "sinh", "p-norm")
 
 
@@ -20,7 +22,7 @@ def test_every_array_is_in_the_table_and_nothing_else():
 
 
 @pytest.mark.parametrize("link", LINKS)
-@pytest.mark.parametrize("readout", [Last, Average])
+@pytest.mark.parametrize("readout", [Last, Average, RecentAverage])
 def test_arrays_are_as_the_table_says(link, readout):
     for part in (start_link(link, 4, 3, readout, 0.5), start_readout(readout, 4, 3), start_tally(3)):
         for name, array in arrays_of(part).items():

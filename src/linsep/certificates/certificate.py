@@ -29,15 +29,18 @@ from linsep.certificates.schema import (
     check_form,
     distinct,
     integers,
+    seed_of,
     whole,
 )
 from linsep.certificates.theorems import Theorem, theorem_of
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.theory import risk
+from linsep.theory.exchangeability import LabelOrder
 from linsep.validation.errors import ParameterError
 
 FAILS, NOT_CHECKED = "fails", "not checked"
+ASSUMED = "assumed; their labels do not contradict it"
 UPDATES = "this run lists the rows of its updates, not the rounds between them"
 LOGGED = "they are taken from its log"
 BOUNDED = {"perceptron": "perceptron", "winnow": "Winnow", "balanced-winnow": "balanced Winnow"}
@@ -187,7 +190,7 @@ class Certificate:
         return name
 
     def weights(self, witness: str = "margin", problem: str | None = None) -> Array:
-        """Return the weights of a witness as floats, the constant feature's last: those of the largest margin, say.
+        """Return the weights of a witness as floats, such as those of the largest margin, the constant feature's last.
 
         A weight beyond the range of floats is infinite.
 
@@ -210,6 +213,41 @@ class Certificate:
     def risk(self) -> dict[str, Any]:
         """Bounds on the error on new rows, of each run of one pass, if rows are independent draws (not checked)."""
         return self.facts["risk"]
+
+    @property
+    def scaling(self) -> Array | None:
+        """The factor of each column in the scaled problem, a power of two; None without `scaling=True`.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> X, y = [[1.0, 600.0], [2.0, 0.0], [-1.0, 600.0], [-2.0, 0.0]], [1, 1, 0, 0]
+        >>> cert = certify(X, y, scaling=True)
+        >>> s = cert.scaling
+        >>> s[0] > 64 * s[1], cert.max_mistakes() > 10 * cert.number("perceptron's mistakes at most", cert.problems[-1])
+        (True, True)
+        """
+        scaled = next((key for key in self.keys if key.kind == "scaled"), None)
+        if scaled is None:
+            return None
+        scale, factors = self.facts["problems"][str(scaled)]["scale"], np.ones(self.facts["data"]["features"])
+        factors[scale.get("at", slice(None))] = np.ldexp(1.0, np.array(scale["values"], np.int64))
+        return factors
+
+    def fewest_errors(self, problem: str | None = None) -> tuple[int, int]:
+        """Return bounds of the fewest rows that any hyperplane gets wrong; certify with `least_error=True`.
+
+        Wrong is a row with y w·x <= 0. Every w errs in each of some disjoint sets of rows that cancel, and weights that
+        are in the certificate err on the second number of rows.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> certify([[0.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1], least_error=True).fewest_errors()
+        (1, 1)
+        """
+        least, most = (self.number(f"fewest errors at {end}", problem) for end in ("least", "most"))
+        return int(least), int(most)
 
     def bounds(self, name: str | None = None) -> dict[str, float]:
         """Return the bounds on mistakes that are proved, by learner and passes.
@@ -318,7 +356,7 @@ class Certificate:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Certificate":
-        """Read a certificate from a file; whether it holds is for :func:`linsep.verify` to say."""
+        """Read a certificate from a file; :func:`linsep.verify` checks whether it holds."""
         if Path(path).is_dir() or "\0" in os.fspath(path):
             raise CertificateError(f"{os.fspath(path)!r} is not a certificate: name a file")
         return cls.parse(Path(path).read_bytes(), str(path))
@@ -331,7 +369,7 @@ class Certificate:
         except (ValueError, RecursionError) as error:
             raise CertificateError(f"{name} is not a certificate: {error}") from error
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-            raise CertificateError(f'{name} is not a certificate: it does not say "format": "{FORMAT}"')
+            raise CertificateError(f'{name} is not a certificate: it lacks "format": "{FORMAT}"')
         if not whole(LISTED, VERSION)(facts.get("version")):
             known = f"this linsep reads versions {LISTED} and {VERSION}"
             raise CertificateError(f"{name} is a certificate of version {facts.get('version')!r}; {known}")
@@ -412,8 +450,8 @@ def verify(
     Returns
     -------
     Result
-        True if every claim that can be checked holds; on other data false, with the reason. No error is raised,
-        whatever the contents and the data are.
+        True if every claim that can be checked holds; on other data false, with the reason. It raises no error for any
+        contents and data.
 
     Raises
     ------
@@ -459,12 +497,12 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | N
     kind, proofs = proofs_of(checker_of(facts))
     checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind, orders, time_limit)
     if Result(checks):
-        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
+        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts) + _list_risks(facts, codes)
     return checks
 
 
 def proofs_of(kind: type[checker.SignedProblem]) -> tuple[type[checker.SignedProblem], list[dict[str, dict[str, str]]]]:
-    """Return a checker that also records, for each problem in order, which witnesses prove what reports say of them.
+    """Return a checker that also records, for each problem in order, which witnesses prove what reports show.
 
     A record is {"w": {name: proof}, "lambda": {name: proof}}: `name` is the witness that reports are taken from, and
     `proof` is `name` if that proves the margin or the verdict, and else a witness that does. A name without a proof, as
@@ -488,7 +526,7 @@ def proofs_of(kind: type[checker.SignedProblem]) -> tuple[type[checker.SignedPro
 
 
 def _find_misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> list[tuple[str, str, str]]:
-    """Return a failure for each witness that reports are taken from and that does not prove what they say."""
+    """Return a failure for each witness that reports use and that does not prove what they show."""
     return [
         (f"{name}: witnesses", FAILS, f"{side} {witness!r} does not prove it, but {proof!r} does")
         for (name, problem), found in zip(problems.items(), proofs, strict=True)
@@ -507,7 +545,7 @@ def _refuse_other_labels(names: list[str], codes: Array, classes: list[str]) -> 
 
 
 def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return what no checker can tell: of runs that list their rows, the rounds between them; and the risks."""
+    """Return what no checker can prove: risks, and the rounds between the updates of runs that list their rows."""
     runs = [(name, run) for name, run in facts["runs"].items() if "updates" not in run]
     checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name, _ in runs]
     steps = [name for name, run in runs if not theorem_of(run).unit_steps]
@@ -521,6 +559,48 @@ def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     return checks + [(f"{name}: risk", NOT_CHECKED, detail.format_map(of)) for name, of in again.items()]
 
 
+def _list_risks(facts: dict[str, Any], codes: Array) -> list[tuple[str, str, str]]:
+    """Return what bounds on risks assume, and a failure where the order of the labels refutes that."""
+    runs = {name: run for name, run in facts["runs"].items() if "compression" in run}
+    orders = {name: next(epochs_of(run, len(codes), None)) for name, run in runs.items()}
+    orders |= {
+        name: np.arange(len(codes)) for name, of in facts["problems"].items() if {"held out", "PAC-Bayes"} & {*of}
+    }
+    checks = []
+    for name, order in orders.items():
+        refuted = refuted_order(codes[order], facts["data"]["classes"])
+        checks.append((f"{name}: rows are independent draws", FAILS if refuted else NOT_CHECKED, refuted or ASSUMED))
+    kept = [name for name, of in facts["problems"].items() if "held out" in of]
+    return checks + [(f"{name}: the model never saw these rows", NOT_CHECKED, "no data can show it") for name in kept]
+
+
+def refuted_order(codes: Array, classes: list[str]) -> str:
+    """Return why labels in this order are those of no random order; "" if nothing contradicts it."""
+    labels = LabelOrder()
+    labels.add(codes)
+    found = labels.test()
+    return f"the class {classes[found.label]} has {found.what}" if found.refuted else ""
+
+
+def data_seed(X: Any, y: Any) -> int:
+    """Return the seed that follows from the data alone: the first 32 bits of their SHA-256 in certificates.
+
+    A risk holds for an order of the rows that was fixed before the run. A seed could be chosen for a small risk; this
+    one can't be.
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+    >>> clf = Perceptron(random_state=data_seed(X, y)).fit(X, y)
+    >>> clf.certificate(X, y, risk=True).claims["run: rows updated"]
+    2
+    """
+    data = read_rows(X)
+    names, codes = read_labels(y, data.n_rows)
+    return seed_of(checker.CheckedRows(matrix_of(data), np.array(names)[codes], names).sha256)
+
+
 def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
     """Return the risk of each run that states a confidence: those of one pass."""
     return {
@@ -531,7 +611,7 @@ def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
 
 
 def _risk(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
-    """Return what one pass says of new rows, if rows are independent draws."""
+    """Return the risk on new rows after one pass, if rows are independent draws."""
     found = risk.anytime(mistakes, rounds, confidence)
     return {
         "mistakes": mistakes, "rounds": rounds, "confidence": confidence,

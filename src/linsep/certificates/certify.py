@@ -8,14 +8,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.certificates import checker
-from linsep.certificates.certificate import Certificate, proofs_of, risks_of
+from linsep.certificates.certificate import Certificate, proofs_of, refuted_order, risks_of
 from linsep.certificates.mixed_checker import checker_of
-from linsep.certificates.reading import matrix_of, read_labels, read_rows
-from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION, ProblemKey, check_classes, check_form
-from linsep.certificates.witnesses import BracketCallback, Search, SearchResult, best_bias, find, pair_rows
+from linsep.certificates.reading import class_name, matrix_of, read_labels, read_rows
+from linsep.certificates.schema import (
+    FORMAT,
+    LEAST_DELTA,
+    MOST_PAIRS,
+    MOST_PASSES,
+    VERSION,
+    ProblemKey,
+    check_classes,
+    check_form,
+)
+from linsep.certificates.witnesses import (
+    BracketCallback,
+    Search,
+    SearchResult,
+    best_bias,
+    find,
+    find_fewest_errors,
+    pair_rows,
+)
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
+from linsep.solvers.exact.dependencies import exact, written
+from linsep.solvers.margin.column_scaling import column_scaling, scaled_columns
+from linsep.solvers.margin.coordinate_descent import squared_norms
+from linsep.theory.risk import pac_bayes
 from linsep.validation.errors import ParameterError
 
 LARGEST_BIAS = 1e154
@@ -38,6 +59,10 @@ class SearchPlan(NamedTuple):
     deadline: float | None = None
     watch: BracketCallback | None = None
     jobs: int = 1
+    least_error: bool = False
+    """Whether bounds of the fewest errors are sought."""
+    scaling: bool = False
+    """Whether a scaling of the columns is sought."""
 
 
 class LabelledRows(NamedTuple):
@@ -69,6 +94,7 @@ class LabelledRows(NamedTuple):
 def certify(
     X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
     time_limit: float | None = None, watch: BracketCallback | None = None, n_jobs: int | None = None,
+    least_error: bool = False, scaling: bool = False, model: Any = None,
 ) -> Certificate:  # fmt: skip
     """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
 
@@ -78,7 +104,7 @@ def certify(
         a perceptron err more than (R/gamma)² times,     (balanced) Winnow at its best rate more than ln N / L* times,
 
     L* = ½[(1+r) ln(1+r) + (1-r) ln(1-r)], r = delta/X; and in T passes over any data, separable or not, a perceptron
-    errs at most (R ||w|| + sqrt(T) ||(1 - Yw)+||)² times, whatever w is: the least such bound is stated, and how much
+    errs at most (R ||w|| + sqrt(T) ||(1 - Yw)+||)² times, for any w: the least such bound is stated, and how much
     less another w could prove. Margins are bracketed from both sides. Two classes are looked at with the bias given,
     with the best one, and without; more, one against the rest and in pairs, with the bias given.
 
@@ -102,6 +128,17 @@ def certify(
         Called with a name and the bracket (lower, upper) of what is sought, each time it has become narrower.
     n_jobs : int or None, default=None
         Threads; -1 is one per core, None is 1. The certificate does not depend on it.
+    least_error : bool, default=False
+        If True, bound the fewest rows that any hyperplane gets wrong, from both sides: from above by weights, from
+        below by sets of rows that cancel, of which any hyperplane gets one wrong in each. This can take longer than all
+        else; the time limit holds for it, too.
+    scaling : bool, default=False
+        If True, scale the columns of two classes by powers of two, and choose another constant feature, so that the
+        perceptron's bound for one pass becomes small; the bounds of the scaled rows are stated as a problem of their
+        own, and `cert.scaling` has the factors.
+    model : estimator, optional
+        A trained learner that never saw these rows. Its errors on them are counted exactly, and bound its risk, the
+        probability of an error on a new row, with probability 1 - delta. The bias is the model's.
 
     Returns
     -------
@@ -118,11 +155,14 @@ def certify(
     3
     """
     refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
-    data = read_rows(X, float(bias))
+    data = read_rows(X, float(bias)) if model is None else read_rows(X, float(model._bias), model)
     classes, codes = read_labels(y, data.n_rows)
     rows = LabelledRows(data, codes, classes)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    problems, remarks = find_problems(rows, SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs)))
+    plan = SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
+    problems, remarks = find_problems(rows, plan)
+    if model is not None:
+        remarks += add_model(model, rows, problems) or add_risks(rows, problems, plan, ["held out"])
     return build_certificate(rows, problems, {}, remarks)
 
 
@@ -167,6 +207,10 @@ def find_problems(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[
     if len(columns) < rows.data.n_features:
         for problem in problems.values():
             problem["w"] = {name: _widened(w, columns, rows.data.n_features) for name, w in problem["w"].items()}
+            if "scale" in problem:
+                scale = problem["scale"]
+                at = columns[scale.get("at", np.arange(len(columns)))].tolist()
+                problem["scale"] = {"at": at, "values": scale["values"]}
     if plan.watch is not None:
         plan.watch("exact check", math.nan, math.nan)
     return problems, remarks
@@ -202,14 +246,17 @@ def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems,
     """Return the problems of two classes: with the bias given, with the best one, and without."""
     key, plain_key = ProblemKey(rows.data.bias), ProblemKey(0.0)
     search = rows.search(key, plan, 0.4)
-    found = find(search)
-    problems = {key: _problem(rows, key, plan, found)}
+    found = _find(search, plan)
+    problems = {key: _problem(rows, key, plan, found) | _fewest_errors(search, plan, found)}
     if not key.bias:
-        return problems, []
-    plain = find(rows.search(plain_key, plan, 0.5), start=found)
-    problems[plain_key] = _problem(rows, plain_key, plan, plain)
+        return problems | (_scaled_problem(rows, plan) if plan.scaling else {}), []
+    plain_search = rows.search(plain_key, plan, 0.5)
+    plain = _find(plain_search, plan, start=found)
+    problems[plain_key] = _problem(rows, plain_key, plan, plain) | _fewest_errors(plain_search, plan, plain)
     if "margin" not in found.witnesses["w"]:
         found.witnesses["w"]["no bias"] = _drop_bias(plain, rows.data.n_features)
+    if plan.scaling:
+        problems |= _scaled_problem(rows, plan)
     best, ratio = best_bias(search, found.witnesses)
     lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain)]
     if not best or ratio * lengths[0] > WORTH * min(lengths):
@@ -221,27 +268,42 @@ def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems,
     return problems | {best_key: _problem(rows, best_key, plan, again, games=False)}, []
 
 
+def _scaled_problem(rows: LabelledRows, plan: SearchPlan) -> Problems:
+    """Return the problem of rows whose columns are scaled."""
+    signs = rows.signs(rows.classes[-1])
+    until = Search(rows.data, signs, deadline=plan.deadline).until(0.5)
+    found = column_scaling(rows.data, signs, deadline=until, jobs=plan.jobs)
+    key, scale = ProblemKey(found.bias, "scaled"), written(found.exponents.tolist())
+    scaled = rows._replace(data=scaled_columns(rows.data, found.exponents, found.bias))
+    problem = _problem(rows, key, plan, find(scaled.search(key, plan), games=False), games=False)
+    return {key: problem | {"scale": {k: v for k, v in scale.items() if k != "exponent"}}}
+
+
 def _search_many_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
-    problems, remarks, bias = Problems(), [], rows.data.bias
+    problems, remarks, bias = Problems(), list[str](), rows.data.bias
+    remarks += ["no scaling was sought: the columns of two classes alone are scaled"] if plan.scaling else []
     n, many = rows.data.n_rows, len(rows.classes)
     entries = 2 * (many - 1) * max(rows.data.values.size + n * (bias != 0), n)
     entries = max(entries, many * (rows.data.n_features + 1))
     if entries <= MOST_PAIRS:
         key = ProblemKey(bias, "pairs")
         search = rows.search(key, plan, 1 / (1 + many))
-        found = find(search, games=False)
+        found = _find(search, plan, games=False)
+        errors = _fewest_errors(search, plan, found, many - 1)
         for vector in found.witnesses["w"].values():
             if "at" not in vector:  # rows of pairs have no constant feature behind their columns
                 vector["values"] = vector["values"][: search.data.n_features]
-        problems[key] = _problem(rows, key, plan, found, games=False)
+        problems[key] = _problem(rows, key, plan, found, games=False) | errors
     else:
         remarks.append(
             f"no witnesses were sought for pairs of classes: {entries:,} entries are more than {MOST_PAIRS:,}"
         )
     for i, name in enumerate(rows.classes):
         key = ProblemKey(bias, "class", name)
-        problems[key] = _problem(rows, key, plan, find(rows.search(key, plan, 1 / (many - i))))
+        search = rows.search(key, plan, 1 / (many - i))
+        found = _find(search, plan)
+        problems[key] = _problem(rows, key, plan, found) | _fewest_errors(search, plan, found)
     return problems, remarks
 
 
@@ -253,6 +315,61 @@ def _problem(
     return {"positive": key.positive(rows.classes), "bias": key.bias, "games": games, **risks, **found.witnesses}
 
 
+def _find(search: Search, plan: SearchPlan, **how: Any) -> SearchResult:
+    """Return the witnesses of a problem; half of its time is kept for the fewest errors, if these are sought."""
+    return find(search._replace(deadline=search.until(0.5)) if plan.least_error else search, **how)
+
+
+def _fewest_errors(search: Search, plan: SearchPlan, found: SearchResult, rivals: int = 1) -> dict[str, Any]:
+    """Return combinations of rows that cancel, if bounds of the fewest errors are sought."""
+    if not plan.least_error:
+        return {}
+    return {"combinations": find_fewest_errors(search, found.witnesses, rivals)}
+
+
+def add_model(learner: Any, rows: LabelledRows, problems: Problems) -> list[str]:
+    """Add the weights that predict to the witnesses of each problem that they are about; return a remark if none."""
+    if rows.classes != [class_name(label) for label in learner.classes_.tolist()]:
+        return ["the errors of the model are not stated: its classes are not those of the rows"]
+    if reason := learner._no_weights:
+        return [f"the errors of the model are not stated: {reason}"]
+    W, last = learner.coef_, learner._of_classes(learner._weights()[-1:].T, axis=0, flat=False)
+    W = np.column_stack([W.toarray() if hasattr(W, "toarray") else W, last])
+    many = len(rows.classes) > 2
+    for key, problem in problems.items():
+        if key.bias == rows.data.bias and key.kind in ("binary", "pairs", "class"):
+            w = W if key.kind == "pairs" or not many else W[rows.classes.index(key.label)]
+            problem["w"]["model"] = exact(w.ravel())
+    return []
+
+
+def add_risks(rows: LabelledRows, problems: Problems, plan: SearchPlan, kinds: list[str]) -> list[str]:
+    """Let problems of a model state bounds on its risk, "held out" or "PAC-Bayes"; return a remark on what they assume.
+
+    Of three classes and more, held-out rows bound the risk of predictions, and PAC-Bayes that of each class's weights.
+    """
+    confidence = 1 - plan.delta
+    if not LEAST_DELTA <= confidence <= 1 - LEAST_DELTA:
+        return [
+            f"no risk of the model is stated: delta={plan.delta:g} is not from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
+        ]
+    if refuted := refuted_order(rows.codes, rows.classes):
+        return [f"no risk of the model is stated: it assumes that rows are independent draws, and {refuted}"]
+    for key, problem in problems.items():
+        if "model" not in problem["w"]:
+            continue
+        if "held out" in kinds:
+            problem["held out"] = confidence
+        if "PAC-Bayes" in kinds and key.kind != "pairs":
+            search = rows.search(key, plan)
+            w, lengths = search.read(problem["w"]["model"]), np.sqrt(squared_norms(search.data) + key.bias**2)
+            size = float(np.linalg.norm(w)) * lengths
+            margins = np.divide(search.scores(w), size, out=np.zeros(len(size)), where=size > 0)
+            scale = pac_bayes(np.clip(margins, -1, 1), confidence).scale
+            problem["PAC-Bayes"] = {"confidence": confidence, "scale": round(2 * math.log2(scale))}
+    return []
+
+
 def _drop_bias(found: SearchResult, features: int) -> dict[str, Any]:
     """Return weights found for rows without a bias, as weights that have a bias of 0: they may separate."""
     vector = found.witnesses["w"]["margin" if "margin" in found.witnesses["w"] else "delta 1"]
@@ -261,9 +378,19 @@ def _drop_bias(found: SearchResult, features: int) -> dict[str, Any]:
     return {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}
 
 
+def _checked(rows: LabelledRows) -> checker.CheckedRows:
+    """Return rows as the checker reads them."""
+    return checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
+
+
+def sha256_of(rows: LabelledRows) -> str:
+    """Return the SHA-256 of rows and labels."""
+    return _checked(rows).sha256
+
+
 def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
-    seen = checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
+    seen = _checked(rows)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "known": rows.known, "sha256": seen.sha256,

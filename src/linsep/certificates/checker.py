@@ -1,4 +1,4 @@
-"""Check certificates exactly. This file and `replay.py` and `schema.py` beside it import nothing else of linsep.
+"""Check certificates exactly. This file imports `replay.py`, `schema.py`, `tails.py` beside it, nothing else of linsep.
 
 A certificate holds witnesses (vectors of integers times a power of two, updates of runs) and claims. Each claim is
 computed here from witnesses and data, and compared with what is stated; `replay.py` decides every round of a run.
@@ -7,6 +7,7 @@ of products are exact; roots, logarithms and exponentials are rounded outwards, 
 digits. Rows are z_i = y_i [x_i, beta], or, for pairs, [x_i, beta] in its class's columns and its negative in a rival's.
 """
 
+import copy
 import hashlib
 import json
 import math
@@ -15,12 +16,14 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from .replay import ROUNDING, STEPPED, Image, Replay, Replayed
+from .replay import ROUNDING, STEPPED, Image, Replay, Replayed, epochs_of
 from .schema import VERSION, FormError, bits_of, check_form, integers, size_of_mixes
+from .tails import GRID, binomial_limit, doubt_of, doubt_of_compression, pac_bayes_limit
 
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
@@ -97,6 +100,14 @@ def mantissas(values: Array) -> tuple[Array, Array]:
     return (m * 2.0**53).astype(np.int64), e.astype(np.int64) - 53
 
 
+def cosine_down(score: int, length2: int) -> int:
+    """Return score / sqrt(length2), or 0 if that is no number, rounded down to a multiple of 1 / GRID."""
+    if not length2:
+        return 0
+    part = math.isqrt(score * score * GRID * GRID // length2)
+    return part if score >= 0 else -part - (part * part * length2 != score * score * GRID * GRID)
+
+
 def limbs(vector: Array, width: int) -> list[tuple[int, Array]]:
     """Return Python's integers as sums of short ones: (shift, int64 array)."""
     size, sign, longest = abs(vector), np.where(vector < 0, -1, 1), int(abs(vector).max()).bit_length()
@@ -116,6 +127,7 @@ class CheckedRows:
 
     def __init__(self, X: Any, y: Any, classes: list[str], tick: Callable[[], None] = lambda: None) -> None:
         self.tick, self.classes = tick, classes
+        self.scale: Array | None = None
         self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
         self.n, self.p = (int(s) for s in self.X.shape)
         if not getattr(self.X, "has_canonical_format", True) and all(self.blocks(BLOCK_ENTRIES)):  # blocks may raise
@@ -124,6 +136,11 @@ class CheckedRows:
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
         self.codes = np.array([*map(lru_cache(None)(classes.index), names)], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
+        self.measure(digests)
+        self.sha256 = hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
+
+    def measure(self, digests: list[Any]) -> None:
+        """Note the sizes of the entries, and let digests take in all rows."""
         self.nonzeros, self.low, highest, lowest, self.entry, self.used = 0, 0, 0, 0, 0.0, np.zeros(self.p, bool)
         for first, stop, r, c, v in self.blocks(BLOCK_ENTRIES):
             m, e = mantissas(v)
@@ -132,11 +149,16 @@ class CheckedRows:
             lowest, highest = min(lowest, int(e.min(initial=0)) + 53), max(highest, int(e.max(initial=-53)) + 53)
             self.entry = max(self.entry, float(np.abs(v).max(initial=0.0)))
             counts = np.bincount(r - first, minlength=stop - first)
-            for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=True):
+            for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=bool(digests)):
                 digest.update(part.astype("<f8" if part is v else "<i8").tobytes())
-        self.sha256 = hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
-
         self.lengths, self.span = np.zeros(self.n), highest - lowest
+
+    def scaled(self, scale: Facts) -> "CheckedRows":
+        """Return the same rows with column j times 2^scale_j, which must be exact in floats."""
+        other, exponents = copy.copy(self), vector(scale, self.p).astype(np.int64)
+        other.scale = exponents
+        other.measure([])
+        return other
 
     @np.errstate(over="ignore", under="ignore")
     def norms(self, beta: float) -> Array:
@@ -170,6 +192,10 @@ class CheckedRows:
             r, c, v, floats = r[v != 0], c[v != 0].astype(np.int64), v[v != 0], v[v != 0].astype(np.float64)
             if not (good := np.isfinite(floats) & (floats.astype(v.dtype) == v)).all():
                 raise ValueError(f"row {r[~good][0]} holds a number that is no finite float")
+            if self.scale is not None:
+                given, floats = floats, np.ldexp(floats, self.scale[c])
+                if not (np.isfinite(floats) & (np.ldexp(floats, -self.scale[c]) == given)).all():
+                    raise ValueError("an entry that is scaled is no float")
             yield first, stop, r, c, floats
             first = stop
 
@@ -178,11 +204,12 @@ class SignedProblem:
     """Signed rows z, the bias in their last column, and what the witnesses make of them, in units of 2^low."""
 
     mixing = False
-    """Whether runs with shards are checked."""
+    """True if runs with shards are checked."""
 
     def __init__(
         self, rows: CheckedRows, known: Facts, classes: list[str], orders: Iterable[Any] | None = None
     ) -> None:
+        rows = rows.scaled(known["scale"]) if "scale" in known else rows
         self.orders, self.replayed, self.rounding = orders, dict[str, Replayed](), [0, 0]
         self.rows, self.known, self.beta, self.pairs = rows, known, float(known["bias"]), known["positive"] is None
         own = classes[0] if self.pairs else known["positive"]
@@ -322,12 +349,68 @@ class SignedProblem:
             tight += [self.radius2 / ((q**2).sum() * self.unit**2)] if q.any() else []
             out[f"perceptron's mistakes (T = {passes}) at most"] = stated(bound, UP)
             out[f"the least such bound (T = {passes}) at least"] = stated(min(tight) * int(a.sum()) ** 2, DOWN)
+        out |= self.fewest_errors() if "combinations" in self.known else {}
+        out |= self.risks() if "model" in self.known["w"] else {}
         if not self.pairs:
             e, d = (Fraction(self.known[k]) for k in ("epsilon", "delta"))
             logs = [beside("ln", q, UP) / beside("ln", Fraction(2), DOWN) / e for q in (2 / d, 13 / e)]
             out["VC dimension"] = self.rows.p + bool(self.beta)
             out["sample size"] = math.ceil(max(4 * logs[0], 8 * out["VC dimension"] * logs[1]))
         return out
+
+    def fewest_errors(self) -> Facts:
+        """Return bounds of the fewest rows with z_i·w <= 0 that any w has, from both sides.
+
+        Every w errs in each combination of rows that cancels, sum a_i z_i = 0 with a_i > 0, and no two share a row.
+        """
+        rivals, sums = self.n // self.rows.n, dict[tuple[int, int], int]()
+        errors = {k: len({*(np.flatnonzero((s <= 0).astype(bool)) // rivals).tolist()}) for k, s in self.scores.items()}
+        used = dict[int, tuple[int, int]]()
+        for k, of in enumerate(self.known["combinations"]):
+            used |= {i: (k, a) for i, a in zip(of["at"], integers(of), strict=True)}
+        for i, columns, values in self.each(np.isin(np.arange(self.n), [*used])):
+            self.tick()
+            k, a = used[i]
+            for j, z in zip(columns, values, strict=True):
+                sums[k, j] = sums.get((k, j), 0) + a * z
+        if any(sums.values()):
+            raise ValueError("rows of a combination do not cancel")
+        least = max(len(self.known["combinations"]), int(any(not q.any() for q in self.point.values())))
+        return {"fewest errors at least": least, "fewest errors at most": min(errors.values())}
+
+    def risks(self) -> Facts:
+        """Return the errors of the model, and bounds on its risk if the rows are independent draws."""
+        wrong, n = np.flatnonzero((self.scores["model"] <= 0).astype(bool)), self.rows.n
+        errors = len({*(wrong // (self.n // n)).tolist()})
+        out: Facts = {"errors of the model": errors}
+        if "held out" in self.known:
+            limit = binomial_limit(errors, n, doubt_of(self.known["held out"]))
+            out["risk of the model on held-out rows at most"] = stated(limit, UP)
+            out["risk on held-out rows is for"] = f"confidence {float(self.known['held out'])!r}"
+        if "PAC-Bayes" in self.known:
+            of = self.known["PAC-Bayes"]
+            margins = self.rounded_margins("model")
+            counts = [*zip(*(a.tolist() for a in np.unique(margins, return_counts=True)), strict=True)]
+            limit = pac_bayes_limit(counts, n - len(margins), of["confidence"], of["scale"], self.beta)
+            out["risk of the model by PAC-Bayes at most"] = stated(limit, UP)
+            out["risk by PAC-Bayes is for"] = f"confidence {float(of['confidence'])!r}, scale {of['scale']}"
+        return out
+
+    def rounded_margins(self, k: str) -> Array:
+        """Return z_i·w / (||z_i|| ||w||) of all rows that are not 0, rounded down to multiples of 1 / GRID."""
+        lengths2, width = np.zeros(self.n, object), (62 - self.features.bit_length()) // 2
+        for r, _, v in self.blocks():
+            pieces = [*windows(v, self.low, width)]
+            for shift, part in pieces:
+                for more, other in pieces:
+                    self.tick()
+                    total = np.zeros(self.n, np.int64)
+                    np.add.at(total, r, part * other)
+                    hit = np.flatnonzero(total)
+                    lengths2[hit] += total[hit].astype(object) << (shift + more)
+        w2 = int((self.w[k] ** 2).sum())
+        pairs = zip(self.scores[k].tolist(), lengths2.tolist(), strict=True)
+        return np.array([cosine_down(score, w2 * z2) for score, z2 in pairs if z2], np.int64)
 
     def replay(self, run: Facts, image: Callable[[Array], Image] | None = None) -> Replayed:
         """Replay every round of a run; `image` is what its sums mean."""
@@ -404,9 +487,51 @@ class SignedProblem:
             bound = (P - 1) * norm2 * X2 / (least * self.unit) ** 2
             out |= {"lemma 1, ratio at least": stated(lemma, DOWN), "mistakes at most": stated(bound, UP)}
             out["mistakes within the bound"] = k <= bound * max(worst, 1)
+        out |= self.shifting(run, max(worst, Fraction(1))) if "pieces" in run else {}
         ww, hinge, _ = self.fit(f"delta {run['passes']}", rows)
         regret = power(self.radius2 * ww, UP) + power(self.radius2 * ww + 4 * hinge, UP)
         return out | ({"mistakes at most, by the regret": stated(regret**2 / 4, UP)} if P == 2 else {})
+
+    def shifting(self, run: Facts, worst: Fraction) -> Facts:
+        """Return the bound against weights u_t that are constant on each piece of the rounds, whatever was a mistake.
+
+        sqrt(k) <= R B + D and k <= R B sqrt(k) + L, B = ||u_n|| + sum of ||u_t - u_{t-1}||, L and D the sum and the
+        norm of the losses (1 - z_t·u_t)+ of all rounds. `worst` is the largest ||v||² / k R², where rounding raised it.
+        """
+        pieces, low = run["pieces"], min(piece["exponent"] for piece in run["pieces"])
+        full = [vector(of, self.features) << (of["exponent"] - low) for of in pieces]
+        if any(np.delete(of, self.kept).any() for of in full):
+            raise ValueError("a piece has weights on columns without an entry")
+        u = [of[self.kept] for of in full]
+        path = power((u[-1] ** 2).sum(), UP) + sum(power(((b - a) ** 2).sum(), UP) for a, b in pairwise(u))
+        unit, epochs, rows = self.unit * Fraction(2) ** low, epochs_of(run, self.rows.n, self.orders), np.zeros(0, int)
+        one, losses, squares = (int(1 / unit) if unit <= 1 else 1 / unit), 0, 0
+        for piece, of in zip(pieces, u, strict=True):
+            left = piece["rounds"]
+            while left:
+                rows = rows if len(rows) else next(epochs)
+                now, rows = rows[:left], rows[left:]
+                missed = np.maximum(one - self.scores_of(of, now), 0)
+                losses, squares, left = losses + missed.sum(), squares + (missed**2).sum(), left - len(now)
+        reach = power(self.radius2 * worst, UP) * path * Fraction(2) ** low
+        by_sum = (reach + power(reach**2 + 4 * losses * unit, UP)) / 2
+        bound = min(by_sum**2, reach**2 + squares * unit**2 + 2 * power(reach**2 * squares * unit**2, UP))
+        return {"pieces": len(pieces), "mistakes at most, by weights that shift": stated(Fraction(bound), UP)}
+
+    def scores_of(self, w: Array, rows: Array) -> Array:
+        """Return z_i·w of some rows, in units of 2^low, for a vector of integers."""
+        wanted, places = np.unique(rows, return_inverse=True)
+        scores, width = np.zeros(self.n, object), (62 - (2 * (BLOCK_ENTRIES + self.features)).bit_length()) // 2
+        pieces = limbs(w, width)
+        for r, c, v in self.blocks(wanted):
+            for shift, part in windows(v, self.low, width):
+                for more, piece in pieces:
+                    self.tick()
+                    total = np.zeros(self.n, np.int64)
+                    np.add.at(total, r, part * piece[c])
+                    hit = np.flatnonzero(total)
+                    scores[hit] += total[hit].astype(object) << (shift + more)
+        return np.asarray(scores[wanted][places])
 
     def passive_aggressive(self, run: Facts) -> Facts:
         """Return the hinge bounds of Crammer et al. 2006: PA-I's mistakes, PA-II's losses, PA's where C is null."""
@@ -471,7 +596,22 @@ class SignedProblem:
         out["no other round was an update"] = True if not missed else f"but {missed} whose scores are next to 0"
         out |= {"classes compete from their first row on": True} if "arrive" in run else {}
         out["order, sha256"] = found.order
+        if found.others is not None:
+            n, passes = self.rows.n, -(-sum(run["updates"]) // self.rows.n)
+            kept, errors = found.others
+            errors = min(
+                errors + (self.rounding[1] if run["theorem"] == "winnow" or run.get("p", 2) != 2 else 0), n - kept
+            )
+            doubt = doubt_of_compression(run["compression"], n, kept, passes, self.beta)
+            out |= {"rows updated": kept, "errors on the other rows": errors}
+            out["risk of the last weights at most"] = stated(binomial_limit(errors, n - kept, doubt), UP)
+            out["risk of the last weights is for"] = f"confidence {float(run['compression'])!r}"
         return out | ({} if run["theorem"] in STEPPED else {"final sums, sha256": found.sums})
+
+
+def scale_of(problem: Facts) -> int:
+    """Return by how many bits the columns of a problem may have moved apart."""
+    return 2 * max(map(abs, problem.get("scale", {}).get("values", ())), default=0)
 
 
 def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
@@ -479,7 +619,7 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
     many, work, problems = len(certificate["data"]["classes"]), 0, certificate["problems"]
     entries, windows = (
         dict[str, int](),
-        {k: (rows.span + 53 + abs(math.frexp(p["bias"])[1])) // 21 for k, p in problems.items()},
+        {k: (rows.span + 53 + abs(math.frexp(p["bias"])[1]) + scale_of(p)) // 21 for k, p in problems.items()},
     )
     for name, problem in problems.items():
         entries[name] = (rows.nonzeros + rows.n) * (2 * (many - 1) if problem["positive"] is None else 1)
@@ -489,10 +629,16 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
             for w in problem[side].values()
         ]
         work += entries[name] * (windows[name] + 1) * sum(b // 16 + 1 for b in bits)
+        each = entries[name] // rows.n + 1
+        for of in problem.get("combinations", ()):
+            work += 100 * len(of["at"]) * each * (windows[name] + 1 + max(map(int.bit_length, integers(of))) // 64)
     for run in certificate["runs"].values():
         updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
         size, long = max(rows.entry, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1
         work += min(run["passes"], updates + 1) * entries[run["problem"]] if "updates" in run else 0
+        longest = max((v.bit_length() for of in run.get("pieces", ()) for v in integers(of)), default=0)
+        parts = run["passes"] + len(run["pieces"]) if "pieces" in run else 0
+        work += parts * entries[run["problem"]] * long * (longest // 16 + 1)
         mixes, finest = size_of_mixes(run, rows.n) if "shards" in run else (0, bits_of(run.get("mixes", [])))
         sums = (min(rows.p, rows.nonzeros) + 1) * (many if "rivals" in run else 1)
         work += 100 * (updates * each + mixes * sums) * long * (1 + finest // 64)

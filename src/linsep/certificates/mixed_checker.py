@@ -4,12 +4,12 @@ Each shard sets out from the s of the mix before, and mu is its share of all sha
 
     s_n = s_{n-1} + sum of mu (s_shard - s_{n-1}),    K_n = K_{n-1} + sum of mu (updates of the shard).
 
-What a theorem says of s_k after k mistakes it says of s_n after K_n: a score is linear in s, and ||s||², ||s||_p², the
-logarithm of Winnow's Z and ||s - u||² are convex, so that a mix lies no higher than the mean of its shards.
+What a theorem states of s_k after k mistakes it states of s_n after K_n: a score is linear in s, and ||s||², ||s||_p²,
+the logarithm of Winnow's Z and ||s - u||² are convex, so that a mix lies no higher than the mean of its shards.
 
 Shards and shares follow from the order, the rule and the data: `run["shards"]` has the number of shards of consecutive
-epochs, and `run["mixing"]` says what a share is. A run of version 1 states them as `run["mixes"]`, mixes in order, each
-a list of shards [updates, share], and as `run["rows"]` the updates of them all.
+epochs, and `run["mixing"]` states what a share is. A run of version 1 states them as `run["mixes"]`, mixes in order,
+each a list of shards [updates, share], and as `run["rows"]` the updates of them all.
 """
 
 from collections.abc import Callable, Iterator

@@ -67,15 +67,17 @@ class Replayed(NamedTuple):
     mixes: list[list[tuple[int, int]]]
     """For each epoch with an event, the number of the events of each shard, and its share."""
     rounded: int
-    """The rounds that were decided by rounding, and no other way."""
+    """Rounds whose score is within rounding of 0."""
     missed: int
-    """Those of them that are not listed."""
+    """Rounds of `rounded` that are not listed."""
     one: int
     """The number 1 in units of the scores; 0 if all steps are 1."""
     sums: str
     """The SHA-256 of the sums of the updates, in float64 as the training adds them."""
     order: str
     """The SHA-256 of the orders of all epochs until one without an update."""
+    others: tuple[int, int] | None = None
+    """If a risk is stated: the rows that were updated, and the errors of the last sums on all others."""
 
 
 def permutation(order: Facts, epoch: int, n: int) -> Array:
@@ -89,7 +91,7 @@ def permutation(order: Facts, epoch: int, n: int) -> Array:
 
 
 def epochs_of(run: Facts, n: int, given: Iterable[Any] | None) -> Iterator[Array]:
-    """Return the rows of each epoch in order: those given, or else those that the run's order says."""
+    """Return the rows of each epoch in order: those given, or else those of the run's order."""
     order, left = run["order"], iter(given) if given is not None else None
     if isinstance(order, list):
         yield np.array(order, np.int64)
@@ -177,7 +179,7 @@ class Replay:
             self.set_steps(run.get("C"), run.get("first", False))
 
     def set_steps(self, C: float | None, first: bool) -> None:
-        """Let steps be in units of 2^small; passive-aggressive's are loss / ||x||², or less where C says so."""
+        """Let steps be in units of 2^small; passive-aggressive's are loss / ||x||², or less by C."""
         low, most = self.problem.low, math.frexp(self.problem.entry * math.sqrt(self.problem.features))[1]
         self.small = -STEP_BITS - 2 * most
         self.one = 1 << -(2 * low + self.small)
@@ -384,12 +386,12 @@ class Replay:
             chosen[places] = True
         rows, listed, checked = rows[chosen], listed[chosen], False
         while len(rows):  # up to a round that exact numbers do not decide; then that one is the first
-            done = self.settle(rows, listed, checked)
+            done = self.play_exactly(rows, listed, checked)
             rows, listed, checked = rows[done:], listed[done:], not done
             if checked:
                 self.refuse_unless_next_to_0(int(rows[0]), int(listed[0]))
 
-    def settle(self, rows: Array, rivals: Array, checked: bool) -> int:
+    def play_exactly(self, rows: Array, rivals: Array, checked: bool) -> int:
         """Play rounds exactly, and return how many; `rivals` are -1 where no update is listed, else 0 in two classes.
 
         The first round is not decided again if it was checked.
@@ -584,4 +586,30 @@ class Replay:
         sums[self.problem.kept] = self.floats.T
         final = hashlib.sha256(sums.astype("<f8").tobytes()).hexdigest()
         mixes = [mix for mix in mixes if any(count for count, _ in mix)]
-        return Replayed(self.events, mixes, self.rounded, self.missed, self.one, final, digest.hexdigest())
+        found = self.events, mixes, self.rounded, self.missed, self.one, final, digest.hexdigest()
+        return Replayed(*found, self.errors_on_others(rounds) if "compression" in run else None)
+
+    def errors_on_others(self, rounds: Array) -> tuple[int, int]:
+        """Return how many rows were updated, and how many of the others the last sums get wrong; 0 counts as wrong.
+
+        Winnow's and the p-norm's scores are not exact: their last pass must have no update, and then all others are
+        right, but for rounds next to 0, which the checker counts.
+        """
+        n, kept = self.problem.rows.n, np.unique([e.row // self.rivals for e in self.events if e.listed])
+        if self.image is not None:
+            if rounds[-1] >= self.run["rounds"] - n:
+                raise ValueError("the risk by compression needs a last pass without an update")
+            return len(kept), 0
+        errors, others = 0, np.setdiff1d(np.arange(n), kept)
+        size = max(1, MOST_PRODUCTS // (self.longest * self.digits))
+        for start in range(0, len(others), size):
+            self.problem.tick()
+            rows = others[start : start + size]
+            scores = self.scores(self.split(self.block(rows)), len(rows))
+            if self.problem.pairs:
+                at, own = np.arange(len(rows)), self.problem.rows.codes[rows]
+                right = scores[at, own].copy()
+                scores[at, own] = scores.min(axis=1) - 1
+                scores = (right - scores.max(axis=1))[:, None]
+            errors += int((scores[:, 0] <= 0).astype(bool).sum())
+        return len(kept), errors

@@ -1,6 +1,6 @@
 """Define the certificate file: names of problems and bounds, and the structure and size of every part.
 
-The checker computes whatever witnesses it is given. The schema ensures that they are what they are called: a problem is
+The checker computes with any witnesses. The schema ensures that they are what they are called: a problem is
 named by its bias and its class, no problem is missing, the numbers of a run are those of its theorem, and no number is
 so long that arithmetic would not end. Like the checker, the schema imports nothing of linsep.
 """
@@ -33,6 +33,10 @@ SMALLEST, LARGEST = 1e-300, 1e300
 """Limits of C and of Winnow's rate: beyond them, products leave the range of floats."""
 LEAST_DELTA = 1e-9
 """The confidence 1 - delta of a risk is from this to 1 less this."""
+MOST_PIECES = 64
+"""Weights that a run may be held against, one after the other."""
+MOST_SCALE = 1000
+"""The largest exponent of two by which a column is scaled."""
 MOST_PASSES = 10**18 - 1
 """Passes that a bound may be stated for."""
 MOST_EMPTY = 1000
@@ -42,10 +46,10 @@ MOST_MIXES = 100_000
 LONG = re.compile(rf"-?0x[0-9a-f]{{1,{LONGEST_INTEGER // 4}}}")
 DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
 """The pattern of a written probability."""
-KINDS = ("pairs", "class", "binary", "best bias")
+KINDS = ("pairs", "class", "binary", "best bias", "scaled")
 """Kinds of problems, those that a verdict is about first."""
 NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
-NAME = re.compile(rf"(?:(pairs), |class (.*), )?(?:bias {NUMBER}|no bias)|best bias, {NUMBER}", re.DOTALL)
+NAME = re.compile(rf"(?:(pairs|scaled), |class (.*), )?(?:bias {NUMBER}|no bias)|best bias, {NUMBER}", re.DOTALL)
 
 
 class FormError(ValueError):
@@ -66,8 +70,8 @@ class ProblemKey:
 
     bias: float
     """The constant feature's value; 0 for none."""
-    kind: Literal["binary", "best bias", "class", "pairs"] = "binary"
-    """Two classes with the bias given, or with the best one; one of several classes against the rest; all pairs."""
+    kind: Literal["binary", "best bias", "scaled", "class", "pairs"] = "binary"
+    """Two classes with the bias given, with the best one, or with scaled columns; one class against the rest; pairs."""
     label: str = ""
     """The class against the rest, for the kind "class"."""
 
@@ -96,10 +100,10 @@ class ProblemKey:
         match = NAME.fullmatch(name)
         if match is None:
             raise FormError(f"{name!r} is not the name of a problem")
-        pairs, label, bias, best = match.groups()
+        scope, label, bias, best = match.groups()
         value = float(best or bias or 0)
-        if best or pairs:
-            return cls(value, "best bias" if best else "pairs")
+        if best or scope:
+            return cls(value, "best bias" if best else "pairs" if scope == "pairs" else "scaled")
         return cls(value) if label is None else cls(value, "class", label)
 
 
@@ -116,7 +120,7 @@ class MistakeBound:
     """
 
     learner: str
-    """Whose mistakes: the perceptron's, Winnow's or balanced Winnow's."""
+    """The learner: the perceptron, Winnow or balanced Winnow."""
     passes: int | None = None
     """The number of passes over the rows; None for any number."""
 
@@ -159,7 +163,7 @@ def require(true: bool, otherwise: str) -> None:
 
 
 Field = tuple[Callable[[Any], bool], str]
-"""Whether a value is valid, and the error if it is not."""
+"""A test of a value, and the error for an invalid value."""
 
 
 def check_fields(name: str, part: dict[str, Any], fields: dict[str, Field]) -> None:
@@ -216,7 +220,7 @@ DATA: dict[str, Field] = {
 PROBLEM: dict[str, Field] = {
     "bias": (number(0, 1e308), "has no bias of 0 or more"),
     "positive": (of_type(str, type(None)), "is about no class"),
-    "games": (of_type(bool), "does not say if it is about Winnow"),
+    "games": (of_type(bool), "does not state whether it is about Winnow"),
     "epsilon": (is_probability, "has no epsilon between 0 and 1"),
     "delta": (is_probability, "has no delta between 0 and 1"),
 }
@@ -248,8 +252,10 @@ THEOREMS: dict[str, dict[str, Field]] = {
 }
 """The numbers of a run, by the theorem that it is held to."""
 STEPS = {"steps", "exponent"}
-"""Those that a run has only if it lists its rows."""
-WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|(balanced )?Winnow's margin")
+"""Keys that a run has only if it lists its rows."""
+OPTIONAL = {"combinations", "scale", "held out", "PAC-Bayes"}
+"""Parts that a problem of version 2 may have."""
+WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|fewest errors|model|(balanced )?Winnow's margin")
 """Names of witnesses."""
 
 
@@ -271,10 +277,10 @@ def check_form(facts: Any) -> None:
     >>> check_form({"format": "linsep certificate", "version": 3})
     Traceback (most recent call last):
         ...
-    linsep.certificates.schema.FormError: it does not say that it is a linsep certificate of version 1 or 2
+    linsep.certificates.schema.FormError: it does not state that it is a linsep certificate of version 1 or 2
     """
     require(isinstance(facts, dict), "it is no mapping")
-    about = f"it does not say that it is a {FORMAT} of version {LISTED} or {VERSION}"
+    about = f"it does not state that it is a {FORMAT} of version {LISTED} or {VERSION}"
     require(facts.get("format") == FORMAT and whole(LISTED, VERSION)(facts.get("version")), about)
     for part in PARTS:
         require(isinstance(facts.get(part), dict), f"its {part} are no mapping")
@@ -287,9 +293,11 @@ def check_form(facts: Any) -> None:
     if facts["version"] == VERSION:
         _check_strictly(facts)
     require(bool(problems), "it claims nothing")
-    require(len(problems) <= len(classes) + 2, "it has more problems than its data")
+    require(len(problems) <= len(classes) + 3, "it has more problems than its data")
     for name, problem in problems.items():
         _check_problem(name, problem, data)
+        new = OPTIONAL & {*problem} if facts["version"] == LISTED else set()
+        require(not new, f"{name!r} has {min(new, default='')}, which certificates of version 1 have not")
     _check_all_problems([ProblemKey.parse(name) for name in problems], classes)
     for name, run in facts["runs"].items():
         require(name not in problems, f"{name!r} is a problem and a run")
@@ -309,7 +317,7 @@ def _check_strictly(facts: dict[str, Any]) -> None:
     require(in_order(classes), "its classes are in no order")
     for name, problem in facts["problems"].items():
         require(isinstance(problem, dict), f"{name!r} is no problem")
-        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda"})
+        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda", *OPTIONAL})
         for side in ("w", "lambda"):
             witnesses = problem.get(side) if isinstance(problem.get(side), dict) else {}
             for key, vector in witnesses.items():
@@ -372,7 +380,7 @@ def check_classes(classes: int, rows: int) -> None:
 
 def _check_all_problems(keys: list[ProblemKey], classes: list[str]) -> None:
     """Check that no problem is missing: a file without the one that separates would give another verdict."""
-    bias = next((key.bias for key in keys if key.bias and key.kind != "best bias"), 0.0)
+    bias = next((key.bias for key in keys if key.bias and key.kind not in ("best bias", "scaled")), 0.0)
     if len(classes) > 2:
         wanted = {ProblemKey(bias, "class", name) for name in classes}
         optional = {ProblemKey(bias, "pairs")}
@@ -380,6 +388,9 @@ def _check_all_problems(keys: list[ProblemKey], classes: list[str]) -> None:
         wanted = {ProblemKey(bias), ProblemKey(0.0)}
         optional = {key for key in keys if bias and key.kind == "best bias"}
         require(len(optional) <= 1, "it has more than one best bias")
+        scaled = {key for key in keys if key.kind == "scaled"}
+        require(len(scaled) <= 1, "it has more than one scaling of columns")
+        optional |= scaled
     missing, more = (sorted(map(str, of)) for of in (wanted - {*keys}, {*keys} - wanted - optional))
     require(not missing, f"it has no problem {', '.join(map(repr, missing[:3]))}")
     require(not more, f"it has the problem {', '.join(map(repr, more[:3]))}, which is none of these data")
@@ -394,7 +405,8 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     require(len(classes) > 2 if pairs else positive in classes, f"{name!r} is about no class")
     require(len(classes) > 2 or positive == classes[-1], f"{name!r} is about another class than the last")
     keys = [ProblemKey(bias, "pairs") if pairs else ProblemKey(bias, "class", positive)]
-    keys = keys if len(classes) > 2 else [ProblemKey(bias), ProblemKey(bias, "best bias")]
+    two = [ProblemKey(bias, "scaled")] if "scale" in problem else [ProblemKey(bias), ProblemKey(bias, "best bias")]
+    keys = keys if len(classes) > 2 else two
     require(name in map(str, keys), f"{name!r} is a problem that is called {str(keys[0])!r}")
     require(not (problem["games"] and pairs), f"{name!r} is about pairs, and Winnow's margins are not")
     sizes = {"w": (data["features"] + 1) * (len(classes) if pairs else 1), "lambda": _signed_rows(problem, data)}
@@ -407,10 +419,70 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
         full = [size if side == "lambda" else len(vector["values"]) for vector in problem[side].values()]
         few = not pairs or sum(full) <= MOST_NUMBERS
         require(few, f"{name!r} has witnesses {side} of more than {MOST_NUMBERS:,} numbers in all")
+    _check_risks(name, problem, pairs)
+    if "scale" in problem:
+        _check_scale(name, problem["scale"], int(data["features"]))
+    if "combinations" in problem:
+        _check_combinations(name, problem["combinations"], sizes["lambda"], sizes["lambda"] // int(data["rows"]))
     for key in problem["w"]:
         if key.startswith("delta "):
             passes = int(key[6:]) if re.fullmatch("[0-9]{1,18}", key[6:]) else 0
             require(passes >= 1 and key in problem["lambda"], f"{name!r} has half of a {key!r}")
+
+
+def _check_risks(name: str, problem: dict[str, Any], pairs: bool) -> None:
+    """Check the confidences of bounds on the risk of the model."""
+    sure = number(LEAST_DELTA, 1 - LEAST_DELTA)
+    risks = {"held out", "PAC-Bayes"} & {*problem}
+    require(not risks or "model" in problem["w"], f"{name!r} has no model to bound the risk of")
+    require(sure(problem.get("held out", 0.5)), f"{name!r} has no confidence in held-out rows")
+    if "PAC-Bayes" in problem:
+        of = problem["PAC-Bayes"]
+        only(f"{name}: PAC-Bayes", of, {"confidence", "scale"})
+        require(sure(of.get("confidence")), f"{name!r} has no confidence in PAC-Bayes")
+        require(whole(-4, 24)(of.get("scale")), f"{name!r} has no scale of PAC-Bayes")
+        require(not pairs, f"{name!r} is of pairs, of which PAC-Bayes says nothing here")
+
+
+def seed_of(sha256: str) -> int:
+    """Return the seed that is not chosen: the first 32 bits of the data's SHA-256.
+
+    Examples
+    --------
+    >>> seed_of("0000000a" + 56 * "0")
+    10
+    """
+    return int(sha256[:8], 16)
+
+
+def is_fixed(order: Any, data: dict[str, Any]) -> bool:
+    """Return whether an order of rows was fixed before the run: the rows as they are, or the seed of their SHA-256."""
+    if not isinstance(order, dict):
+        return bool(order == "rows")
+    known = is_text(data.get("sha256")) and re.fullmatch("[0-9a-f]{64}", data["sha256"]) is not None
+    return known and order.get("seed") == seed_of(data["sha256"])
+
+
+def _check_scale(name: str, scale: Any, features: int) -> None:
+    """Check the exponents of two by which columns are scaled."""
+    only(f"{name}: scale", scale, {"at", "values"})
+    _check_vector(f"{name}: scale", scale | {"exponent": 0}, features)
+    near = all(whole(-MOST_SCALE, MOST_SCALE)(value) for value in scale["values"])
+    require(near, f"{name}: scale has an exponent beyond {MOST_SCALE}")
+
+
+def _check_combinations(name: str, combinations: Any, size: int, rivals: int) -> None:
+    """Check combinations of rows: factors above 0, and no row in two of them; pairs of one row count as that row."""
+    require(isinstance(combinations, list), f"{name!r} has combinations that are no list")
+    used: set[int] = set()
+    for k, vector in enumerate(combinations):
+        title = f"{name}: combination {k}"
+        only(title, vector, {"at", "values"})
+        _check_vector(title, {"exponent": 0, "at": None} | vector, size)
+        require(bool(vector["at"]) and min(integers(vector)) > 0, f"{title} has a factor that is not above 0")
+        rows = {i // rivals for i in vector["at"]}
+        require(used.isdisjoint(rows), f"{title} has a row of another combination")
+        used |= rows
 
 
 def _signed_rows(problem: dict[str, Any], data: dict[str, Any]) -> int:
@@ -441,6 +513,7 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     check_fields(f"{name!r} ", run, RUN)
     require(run["problem"] in facts["problems"], f"{name!r} is a run of no problem")
     require(name == ProblemKey.parse(run["problem"]).run, f"{name!r} is the run of another problem")
+    require(ProblemKey.parse(run["problem"]).kind != "scaled", f"{name!r} is a run on scaled columns")
     problem, data, passes = facts["problems"][run["problem"]], facts["data"], run["passes"]
     rounds = whole(1, passes * data["rows"])(run.get("rounds"))
     require(rounds, f"{name!r} has rounds of no such run")
@@ -462,7 +535,7 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")
     elif run["theorem"] in ("romma", "winnow"):
         about = problem["positive"] is not None
-        require(about, f"{name!r} is of pairs, of which its theorem says nothing")
+        require(about, f"{name!r} is of pairs, which its theorem does not cover")
         require(run["theorem"] == "winnow" or "updates" in run, f"{name!r} lists its rows, and not its rounds")
     else:
         require(run["C"] is not None or not run["first"], f"{name!r} is of no variant")
@@ -472,7 +545,12 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
     """Check the rounds of a run that is replayed: its order, and the numbers of its updates as differences."""
     order: Any = run.get("order")
     pairs, updates = problem["positive"] is None, run["updates"]
-    keys = REPLAYED | {*THEOREMS[run["theorem"]]} - STEPS | {"confidence", "arrive"} | ({"rivals"} if pairs else set())
+    keys = (
+        REPLAYED
+        | {*THEOREMS[run["theorem"]]} - STEPS
+        | {"confidence", "compression", "pieces", "arrive"}
+        | ({"rivals"} if pairs else set())
+    )
     only(f"{name!r}", run, keys | ({"shards", "mixing"} if "shards" in run else set()))
     passes = -(-run["rounds"] // data["rows"])
     if isinstance(order, list):
@@ -493,7 +571,14 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
         only(f"{name!r}", order, {*ORDER})
         within = order["epochs"] * data["rows"] <= run["rounds"]
         require(within, f"{name!r} has an order of more epochs than were made")
-        require("confidence" not in run, f"{name!r} has a confidence, but its seed may have been chosen for its risk")
+        fixed = is_fixed(order, data) or not {"confidence", "compression"} & {*run}
+        require(fixed, f"{name!r} has a confidence, but its seed may have been chosen for its risk")
+    if "compression" in run:
+        sure = number(LEAST_DELTA, 1 - LEAST_DELTA)(run["compression"])
+        once = {"shards", "arrive"} & {*run} or isinstance(order, list) or run["rounds"] % data["rows"]
+        require(sure and not once, f"{name!r} has a risk by compression, but is not a run of whole passes in one order")
+    if "pieces" in run:
+        _check_pieces(name, run, pairs, data)
     if "arrive" in run:
         kind, perceptron = ProblemKey.parse(run["problem"]).kind, run["theorem"] == "perceptron" and run["p"] == 2
         late = run["arrive"] is True and order == "rows" and run["passes"] == 1 and kind != "class" and perceptron
@@ -506,9 +591,23 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
         require(run["theorem"] == "perceptron" and run["p"] == 2, f"{name!r} is of pairs, and not of the perceptron")
 
 
+def _check_pieces(name: str, run: dict[str, Any], pairs: bool, data: dict[str, Any]) -> None:
+    """Check the pieces of a run, each a number of rounds and the weights that they are held against."""
+    of = run["pieces"]
+    plain = run["theorem"] == "perceptron" and run.get("p") == 2 and not pairs and "shards" not in run
+    require(plain, f"{name!r} has pieces, of which its theorem says nothing")
+    require(isinstance(of, list) and 1 <= len(of) <= MOST_PIECES, f"{name!r} has no number of pieces to {MOST_PIECES}")
+    for k, piece in enumerate(of):
+        title = f"{name}: piece {k}"
+        only(title, piece, {"rounds", "exponent", "values", "at"})
+        require(whole(1, run["rounds"])(piece.get("rounds")), f"{title} is of no number of rounds")
+        _check_vector(title, piece, data["features"] + 1)
+    require(sum(piece["rounds"] for piece in of) == run["rounds"], f"{name!r} has pieces of other rounds than its own")
+
+
 def _check_shards(name: str, run: dict[str, Any], data: dict[str, Any]) -> None:
     """Check the shards of a run: how many the epochs had, and what a share is; denominators must stay short."""
-    require(run["theorem"] != "romma", f"{name!r} has shards, of which ROMMA's theorem says nothing")
+    require(run["theorem"] != "romma", f"{name!r} has shards, which ROMMA's theorem does not cover")
     require(run.get("mixing") in ("uniform", "rows", "mistakes"), f"{name!r} has shares of no known kind")
     shards, often = whole(1, data["rows"]), whole(1, MOST_PASSES)
     listed = bool(run["shards"]) and list_of(
@@ -545,7 +644,7 @@ def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: 
     require(run["rounds"] >= len(rows), f"{name!r} has rounds of no such run")
     if "mixes" in run:
         _check_mixes(name, run["mixes"], len(rows))
-    require(steps or "steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
+    require(steps or "steps" not in run, f"{name!r} has steps, which its theorem does not have")
     require(not steps or len(run.get("steps") or ()) == len(rows), f"{name!r} has steps that are none")
 
 

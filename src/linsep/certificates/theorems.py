@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from linsep.certificates.schema import LARGEST, LARGEST_P, SMALLEST, MistakeBound
-from linsep.certificates.words import NO_BOUND, Line, is_mixed, rounded
+from linsep.certificates.words import NO_BOUND, Line, counted, is_mixed, rounded
 from linsep.engine.arrays import Array
 from linsep.theory.bounds import best_rate, fall
 
@@ -35,7 +35,7 @@ class Run(NamedTuple):
     rounds: int
     """The rounds, those without an update included."""
     mixes: list[list[list[int]]] | None = None
-    """Where shards were mixed, the updates of each and its share, mix by mix."""
+    """Updates and share of each shard, mix by mix; empty without shards."""
     updates: Array | None = None
     """The number of the round of each update, from 1."""
     rivals: Array | None = None
@@ -43,9 +43,9 @@ class Run(NamedTuple):
     arrive: bool = False
     """In pairs of classes, whether each class competes from its first row on: labels arrived one by one."""
     shards: list[list[int]] | None = None
-    """Where shards were mixed, how many there were, and in how many epochs; 1 for epochs without a mix."""
+    """Pairs of a number of shards and a number of epochs; 1 for epochs without a mix."""
     mixing: str = "uniform"
-    """What the share of a shard is."""
+    """The kind of share of a shard."""
     order: Any = "rows"
     """The order of the rows: as they are, or the seed and the scheme that shuffled them, and in how many epochs."""
 
@@ -79,7 +79,7 @@ class Theorem(ABC):
 
     @property
     def needs_powers(self) -> bool:
-        """Whether playing a run again takes a power or an exponential for each entry of a mistaken row."""
+        """Return whether replaying a run takes a power or an exponential for each entry of a mistaken row."""
         return False
 
     def exponent(self, entry: float, updates: int) -> float:
@@ -88,7 +88,7 @@ class Theorem(ABC):
 
     @abstractmethod
     def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
-        """Return the parameters and the witness of a run as the file holds them, or why the theorem says nothing."""
+        """Return the parameters and the witness of a run for the file, or the reason why the theorem does not apply."""
 
     def bounds(self, name: str, run: dict[str, Any]) -> dict[str, str]:
         """Return the claims that bound the mistakes of a run, by what each holds for."""
@@ -147,12 +147,15 @@ class PerceptronTheorem(Theorem):
         if self.p == 2:
             square, formula = f"{k} R²", "(R/gamma)²"
         claims = "mistakes at most", "mistakes at most, by the regret", "margin at most"
+        shift = rounded(cert, name, "mistakes at most, by weights that shift")
+        pieces = cert.claims.get(f"{name}: pieces", 1)
         allowed, regret, margin = (rounded(cert, name, claim) for claim in claims)
         first, second = (rounded(cert, name, f"lemma {of}") for of in ("1, ratio at least", "2, ratio at most"))
         losses = f"allowed by the {'weighted ' * mixed}losses of a w on the mistakes"
         return [
             Line("  allowed", allowed or NO_BOUND, formula if allowed else "no separator is known"),
             *([Line("  by the regret", regret, losses)] if regret else []),
+            *([Line("  by shifting", shift, f"weights for {counted(pieces, 'piece')} of the rounds")] if shift else []),
             *([Line("first lemma", f"{s}·u >= {first} {k} gamma", f"{where}; 1 would do")] if first else []),
             Line("second lemma", f"||{s}||² <= {second} {square}", f"{where}; 1 would do"),
             Line("margin", f"at most {margin}", f"||{s}|| / {k}, the run as a dual point"),
@@ -258,7 +261,7 @@ class RommaTheorem(Theorem):
     def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
         """Choose the weights of the largest margin."""
         if run.shards is not None:
-            return "not played again: the exact check knows ROMMA's theorem for one run, and not for mixed shards"
+            return "not replayed: the exact check covers ROMMA's theorem for one run, not for mixed shards"
         if "margin" not in found["w"]:
             return "no guarantee: ROMMA has a bound only for rows that can be separated"
         return asdict(self) | {"witness": "margin"}

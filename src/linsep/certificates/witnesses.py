@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from linsep.certificates.schema import ProblemKey, integers
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.exact.dependencies import short, witness, written
+from linsep.solvers.exact.dependencies import LONGEST, short, witness, written
+from linsep.solvers.exact.disjoint import disjoint_combinations, fewer_errors
 from linsep.solvers.exact.simplex import decide_exactly
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.delta import DeltaBound, delta_bound
@@ -27,6 +28,7 @@ from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import separate
 from linsep.solvers.programs.program_rows import Budget, separates
+from linsep.theory.bounds import shifting_delta_trick
 
 if TYPE_CHECKING:
     from linsep.certificates.theorems import Run, Theorem
@@ -36,9 +38,11 @@ LOSS = 1e-3
 TIGHT = 0.006
 """The relative gap of such a bound at which a search ends: with the rounding of both sides it stays under 1 %."""
 CLOSER = 0.1
-"""How much closer the Delta trick's bound for one pass, which is found soon, is followed."""
+"""Factor of precision of the Delta trick's bound for one pass, which converges fast."""
 SMALL = 1 << 20
-"""Entries of the data up to which margins are followed to the end, of use or not."""
+"""Entries of the data up to which margins are followed to the end, useful or not."""
+STARTS = 4
+"""Number of weights from which the search for few errors starts."""
 FEW = 4096
 """Rows of a mixture that may be solved for in rationals, at most."""
 
@@ -298,6 +302,34 @@ def _find_l1_margin(search: Search, hard: HardMargin, found: Witnesses, name: st
         found["lambda"][name] = short(game.dual, lambda mixture: search.payoff(mixture, signed) <= most)
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+def find_fewest_errors(search: Search, found: Witnesses, rivals: int = 1) -> list[dict[str, Any]]:
+    """Add weights of few errors to the witnesses; return disjoint combinations of rows that cancel, one error each.
+
+    `rivals` is the number of signed rows of each row of the data.
+    """
+    n = search.data.n_rows
+    Z = signed_rows(search.data, search.signs, np.arange(n))
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+
+    def errors(w: Array) -> int:
+        return int(np.sum(Z @ w <= 0))
+
+    known, radius = [search.read(vector) for vector in found["w"].values()], radius_of(search.data)
+    if min(map(errors, known)):
+        costs = np.array([1.0, 10.0, 100.0]) / radius**2 if 1e-100 < radius < 1e100 else ()
+        known += [soft_margin(search.data, search.signs, np.zeros(0), C=C, loss="l1").weights for C in costs]
+        for seed, w in enumerate(sorted(known, key=errors)[:STARTS]):
+            known.append(fewer_errors(Z, w, deadline=search.until(0.1), seed=seed))
+    w = min(known, key=errors)
+    few = errors(w)
+    found["w"]["fewest errors"] = short(w, lambda of: errors(of) <= few)
+    combinations = disjoint_combinations(Z, np.arange(n) // rivals, w, deadline=search.deadline) if few else []
+    texts = [[v if v < LONGEST else hex(v) for v in of.values] for of in combinations]
+    return [{"at": of.rows, "values": values} for of, values in zip(combinations, texts, strict=True)]
+
+
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
 def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
     """Return the constant feature's value for which the bound of the weights found is least, and by what it is less.
@@ -316,10 +348,51 @@ def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
     return math.ldexp(round(mantissa * 64), exponent - 6), (radius * size + lift) / before
 
 
+PIECES, MARGINS, SIZES = (2, 4, 8, 16), (1.0, 10.0, 100.0), (0.25, 0.5, 0.75, 1.0, 1.5)
+"""The numbers of pieces, costs of losses times R², and sizes of weights that are tried for weights that shift."""
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+def find_pieces(search: Search, order: Array) -> list[dict[str, Any]]:
+    """Return weights for pieces of the rounds, a soft margin each, that bound the mistakes of a perceptron by least.
+
+    `order` has the row of each round. All rounds count, not those of mistakes alone: of these the best weights in
+    hindsight would be 0, which prove that there are no more mistakes than mistakes.
+    """
+    data, radius = search.data, radius_of(search.data)
+    best: tuple[float, list[int], list[Array]] = (math.inf, [len(order)], [np.zeros(data.n_features + 1)])
+    for count in (1, *PIECES) if 1e-100 < radius < 1e100 else ():
+        cuts = np.unique(np.linspace(0, len(order), count + 1).astype(np.int64))
+        for C in np.array(MARGINS) / radius**2:
+            if search.deadline is not None and time.monotonic() >= search.deadline:
+                break
+            u, losses = [], []
+            for lo, hi in itertools.pairwise(cuts.tolist()):
+                rows = order[lo:hi]
+                part = Search(data.take(rows), search.signs[rows])
+                u.append(soft_margin(part.data, part.signs, np.zeros(0), C=C, loss="l2").weights)
+                losses.append(part.scores(u[-1]))
+            path = float(np.linalg.norm(u[-1])) + sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(u))
+            scores = np.concatenate(losses)
+            for size in SIZES:
+                bound = shifting_delta_trick(
+                    radius, size * path, 0.0, float(np.linalg.norm(np.maximum(1 - size * scores, 0)))
+                )
+                if bound < best[0]:
+                    best = bound, np.diff(cuts).tolist(), [size * w for w in u]
+    _, rounds, weights = best
+    return [{"rounds": k, **short(w, _near(w))} for k, w in zip(rounds, weights, strict=True)]
+
+
+def _near(w: Array) -> Callable[[Array], bool]:
+    """Return what says of a rounded vector whether it is near w."""
+    return lambda of: bool(np.linalg.norm(of - w) <= LOSS * np.linalg.norm(w))
+
+
 def write_run(
     theorem: "Theorem", run: "Run", search: Search, found: Witnesses, key: ProblemKey
 ) -> dict[str, Any] | str:
-    """Return a run as the checker reads it, or why its theorem says nothing; PA's witness is added to those found."""
+    """Return a run as the checker reads it, or why its theorem does not apply; PA's witness is added to those found."""
     held = theorem.witness(run, search, found)
     if isinstance(held, str):
         return held

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 DIGITS = 4
 """Digits that numbers are shown with."""
 SEPARATORS = {"perceptron": "hyperplane", "Winnow": "u >= 0", "balanced Winnow": "u"}
-"""Whose bounds are compared, and what must separate the rows for each."""
+"""Learners whose bounds are compared, and the separator that each requires."""
 NO_BOUND = "no bound"
 WEIGHTED, WEIGHTED_LABEL = "mixed mistakes", "weighted mistakes"
 """The claim of a mixed run that its theorem bounds, the sum of mistakes times their shards' weights mu; its line."""
@@ -145,6 +145,10 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
     norm = "the largest norm of a row, times √2 as it counts for two classes" if joint else "the largest norm of a row"
     known = {"R": norm, "X": "the largest |entry|"}
     lines += [Line(letter, rounded(cert, name, f"{letter} at most"), about) for letter, about in known.items()]
+    if (scale := cert.facts["problems"][name].get("scale")) is not None:
+        powers = [*scale["values"], *([0] if "at" in scale else [])]
+        about = f"factors of the columns; the constant feature is {ProblemKey.parse(name).bias:g}"
+        lines.append(Line("scaling", f"2^{min(powers)} to 2^{max(powers)}", about))
     kinds = [kind for kind in SEPARATORS if f"{name}: {kind}'s margin at most" in cert.claims]
     lines += [_margin(cert, name, kind) for kind in kinds]
     for kind in kinds:
@@ -152,11 +156,39 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
         formula = "(R/gamma)²" if kind == "perceptron" else "ln N / L*, at the best rate"
         lines.append(Line(f"{kind}'s mistakes", bound or NO_BOUND, f"{formula}; in any order" if bound else ""))
         lines += _passes(cert, name) if kind == "perceptron" else []
+    if f"{name}: fewest errors at least" in cert.claims:
+        least, most = (rounded(cert, name, f"fewest errors at {end}") for end in ("least", "most"))
+        of = counted(len(cert.facts["problems"][name]["combinations"]), "disjoint set")
+        span = least if least == most else f"{least} to {most}"
+        lines.append(Line("fewest errors", span, f"rows with y w·x <= 0 for the best w; {of} of rows that cancel"))
+    if (model := cert.claims.get(f"{name}: errors of the model")) is not None:
+        lines.append(Line("errors of the model", f"{model:,}", "rows with y w·x <= 0 for its own weights"))
+    lines += _risks(cert, name)
     size = rounded(cert, name, "sample size")
     if size:
         epsilon, delta = (float(cert.facts["problems"][name][of]) for of in ("epsilon", "delta"))
         lines.append(Line("VC dimension", rounded(cert, name, "VC dimension")))
         lines.append(Line("sample size", size, f"error below {share(epsilon)} with probability {share(1 - delta)}"))
+    return lines
+
+
+RISKS = {
+    "risk of the model on held-out rows": ("held out", "the model's errors on these rows, if it never saw them"),
+    "risk of the model by PAC-Bayes": ("PAC-Bayes", "by the margins of the model's weights"),
+    "risk of the last weights": ("compression", "by the rows of the updates"),
+}
+"""Claims about new rows, the key of their confidence, and what they are computed from."""
+
+
+def _risks(cert: "Certificate", name: str) -> list[Line]:
+    """Return the bounds on risks of a problem or run; a bound by PAC-Bayes is on twice the risk of random weights."""
+    lines, facts = [], cert.facts["problems"].get(name) or cert.facts["runs"].get(name, {})
+    for claim, (key, what) in RISKS.items():
+        if (value := cert.claims.get(f"{name}: {claim} at most")) is not None:
+            confidence = facts[key]["confidence"] if key == "PAC-Bayes" else facts[key]
+            note = f"{what}; confidence {share(confidence)}; assuming i.i.d. rows, not checked"
+            most = min(float(Decimal(outward(Decimal(value) * 100, up=True).replace(",", ""))), 100.0)
+            lines.append(Line(claim.replace(" of the model", ""), f"at most {most:g} %", note))
     return lines
 
 
@@ -194,7 +226,7 @@ def _run(cert: "Certificate", name: str) -> list[Line]:
             lines[0]._replace(note=f"of all shards, {span}"),
             Line(WEIGHTED_LABEL, rounded(cert, name, WEIGHTED), over),
         ]
-    lines += cert.theorem(name).lines(cert, name)
+    lines += cert.theorem(name).lines(cert, name) + _risks(cert, name)
     risk = cert.facts.get("risk", {}).get(name)
     if risk:
         note = f"confidence {share(risk['confidence'])}; assuming {risk['assuming']}"
@@ -218,7 +250,7 @@ def mixes_in_words(mixes: list[list[list[int]]]) -> str:
 
 
 def verdict_sentence(cert: "Certificate") -> str:
-    """Return the verdict in one sentence, with what it means for somebody who wants to train.
+    """Return the verdict in one sentence, with its meaning for training.
 
     Examples
     --------
@@ -357,8 +389,8 @@ def _verdict_clause(cert: "Certificate", key: ProblemKey) -> str:
         )
         return (
             f"Separable: {who} with a margin of {least}, and none {'have' if pairs else 'has'} more than {most}, so "
-            "that a perceptron, in whatever order and however often it sees the rows, errs at most "
-            f"{counted(_allowed(cert, key, 'perceptron'), 'time')}"
+            "that a perceptron makes, in any order and any number of passes, at most "
+            f"{counted(_allowed(cert, key, 'perceptron'), 'mistake')}"
         )
     if verdict == "not separable":
         mixture = cancelling(cert.facts["problems"][str(key)])
@@ -416,7 +448,7 @@ def _useless_clause(cert: "Certificate", key: ProblemKey, best: str) -> str:
     if not passes or cert.number(MistakeBound(best), key) <= rounds:
         return ""
     proved = _useful_bounds(cert, key)
-    more = f": at most {' and '.join(proved)} tells more" if proved else ""
+    more = f": at most {' and '.join(proved)} is tighter" if proved else ""
     return f"; but that is beyond the {rounds:,} rounds of {counted(passes[-1], 'pass')}{more}"
 
 

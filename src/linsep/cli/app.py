@@ -6,7 +6,20 @@ import typer
 from typer.core import TyperGroup
 
 from linsep import __version__
-from linsep.cli.commands import bench, certify, compare, convert, demo, evaluate, figures, fit, inspect, predict, verify
+from linsep.cli.commands import (
+    bench,
+    certify,
+    compare,
+    convert,
+    demo,
+    evaluate,
+    figures,
+    fit,
+    inspect,
+    predict,
+    tune,
+    verify,
+)
 from linsep.cli.errors import report_errors
 from linsep.cli.options.command import Command, DataCommand, LearnerCommand, MapCommand, RunCommand, TrialsCommand
 from linsep.cli.options.help import HelpPage
@@ -56,6 +69,7 @@ app.command("fit", cls=LearnerCommand, epilog=epilog(fit.EXAMPLES))(fit.run)
 app.command("predict", cls=DataCommand, epilog=epilog(predict.EXAMPLES))(predict.run)
 app.command("evaluate", cls=DataCommand, epilog=epilog(evaluate.EXAMPLES))(evaluate.run)
 app.command("compare", cls=TrialsCommand, epilog=epilog(compare.EXAMPLES))(compare.run)
+app.command("tune", cls=TrialsCommand, epilog=epilog(tune.EXAMPLES))(tune.run)
 app.command("certify", cls=RunCommand, epilog=epilog(certify.EXAMPLES))(certify.run)
 app.command("verify", cls=MapCommand, epilog=epilog(verify.EXAMPLES))(verify.run)
 app.command("inspect", cls=Command, epilog=epilog(inspect.EXAMPLES))(inspect.run)

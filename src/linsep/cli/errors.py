@@ -3,7 +3,7 @@
 | code | means |
 |---|---|
 | 0 | done |
-| 1 | the answer is no |
+| 1 | `verify`: a claim failed or was not checked in time; `compare`: no learner could be trained |
 | 2 | usage: an option, a parameter, a file or a cluster that can't be reached, a package that is not installed |
 | 3 | bad data |
 | 4 | a corrupt or foreign model file or certificate |
@@ -129,7 +129,7 @@ def explain(error: BaseException) -> tuple[int, str] | None:
 
 
 def _of_the_command_line(error: Any) -> tuple[int, str] | None:
-    """Return what is wrong with the options, as the parser says it."""
+    """Return the parser's message about wrong options."""
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(error.format_message(), err=True)  # it is the help
         raise SystemExit(USAGE)

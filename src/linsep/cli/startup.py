@@ -1,7 +1,8 @@
 """Start a process that runs a command: handle signals, and load no more than commands need.
 
-Scikit-learn imports pandas where that is installed, for a name that nothing here reads, and the garbage collector scans
-all that is loaded again and again. Without both, a command begins in about half of the time.
+Scikit-learn imports pandas where that is installed, for a name that nothing here reads, and scipy.stats for a function
+that nothing here calls; the garbage collector scans all that is loaded again and again. Without these, a command begins
+in less than half of the time. (`importlib.util.LazyLoader` loads the module at the second `import`.)
 """
 
 import atexit
@@ -10,12 +11,16 @@ import os
 import signal
 import sys
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from threading import RLock
 from typing import Any, NoReturn
 
 INTERRUPTED, TERMINATED = 130, 143
 """Exit codes: 128 and the number of the signal."""
 UNUSED, HOME = "pandas", "sklearn.utils.fixes"
 """A package that commands do not need, and the module that imports it."""
+POSTPONED = ("scipy.optimize", "scipy.special", "scipy.stats")
+"""Modules that are loaded on first use."""
 
 
 def handle_signals() -> None:
@@ -77,10 +82,37 @@ def collect_garbage() -> None:
 
 
 def load_scikit_learn() -> None:
-    """Import scikit-learn without pandas; `import pandas` works as before."""
-    if HOME not in sys.modules and UNUSED not in sys.modules:
+    """Import scikit-learn without what commands do not need; to import that works as before."""
+    if HOME in sys.modules:
+        return
+    for name in POSTPONED:
+        _postpone(name)
+    blocked = UNUSED not in sys.modules
+    if blocked:
         sys.modules[UNUSED] = None  # type: ignore[assignment]
-        try:
-            import_module(HOME)
-        finally:
+    try:
+        import_module(HOME)
+    finally:
+        if blocked:
             del sys.modules[UNUSED]
+
+
+def _postpone(name: str) -> None:
+    """Make a module that is loaded when an attribute of it is first read."""
+    spec = None if name in sys.modules else find_spec(name)
+    if spec is None or spec.loader is None:
+        return
+    module, run, lock, begun = module_from_spec(spec), spec.loader.exec_module, RLock(), False
+
+    def load(attribute: str) -> Any:
+        nonlocal begun
+        with lock:  # another thread waits for the whole module
+            if not begun:
+                begun = True
+                run(module)
+        if attribute not in vars(module):
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        return vars(module)[attribute]
+
+    module.__dict__["__getattr__"] = load
+    sys.modules[name] = module

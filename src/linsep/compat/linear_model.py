@@ -5,7 +5,7 @@
 | `loss`, `epsilon`                           | the rule: a row of `LOSSES`                                            |
 | `learning_rate` pa1, pa2 (`eta0`)           | the rule: passive-aggressive, `C` = eta0                               |
 | `learning_rate`, `eta0`, `power_t`          | the rule's schedule rate / (offset + t)^power: :func:`schedule`        |
-| `penalty` "l2", `alpha`                     | the rule's `shrink`, and the link `FreeBias`                           |
+| `penalty`, `alpha`, `l1_ratio`              | the rule's `shrink` and `lasso`; the link `FreeBias`, or `Clipped`     |
 | `average`                                   | the readout `AverageWithLosses`, else `LastWithLosses`                 |
 | `fit_intercept`                             | the constant feature: 1, or 0.1 on sparse rows (a rate of 0.1²)        |
 | `tol`, `n_iter_no_change`, `early_stopping` | the driver: :class:`linsep.training.by_loss.LossStopping`              |
@@ -87,7 +87,7 @@ def schedule(learning_rate: str, eta0: float, power_t: float, alpha: float) -> S
 
 
 class Stochastic(BaseEstimator):
-    """What the classifiers and the regressors share: parameters, the rule, training."""
+    """Base of the classifiers and the regressors: parameters, the rule, training."""
 
     loss: str
     learning_rate: str
@@ -144,17 +144,25 @@ class Stochastic(BaseEstimator):
 
     def _rule(self, bias: float) -> Any:
         """Return the rule that the parameters describe; `bias` is the constant feature's value."""
+        shrink, lasso = self._penalties()
         if self.learning_rate in ("pa1", "pa2"):
-            keep = max(0.0, 1.0 - self.eta0 * self.alpha) if self.penalty == "l2" else 1.0
+            keep, pull = max(0.0, 1.0 - self.eta0 * shrink), self.eta0 * lasso
             hardness = _hardness(self.eta0, self.learning_rate == "pa1")
             if self.loss == "hinge":
-                return ShrinkingPassiveAggressive(*hardness, bias, keep)
-            return ShrinkingRegression(*hardness, self.epsilon, bias, keep)
+                return ShrinkingPassiveAggressive(*hardness, bias, keep, pull)
+            return ShrinkingRegression(*hardness, self.epsilon, bias, keep, pull)
         kind, fixed = LOSSES[self.loss]
         if "epsilon" in kind._fields:  # type: ignore[attr-defined]
             fixed = fixed | {"epsilon": self.epsilon}
         rate = schedule(self.learning_rate, self.eta0, self.power_t, self.alpha)
-        return kind(**rate._asdict(), shrink=self.alpha if self.penalty == "l2" else 0.0, **fixed)
+        return kind(**rate._asdict(), shrink=shrink, lasso=lasso, **fixed)
+
+    def _penalties(self) -> tuple[float, float]:
+        """Return the factors of ||w||²/2 and of ||w||_1."""
+        if self.penalty is None:
+            return 0.0, 0.0
+        l1 = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]
+        return self.alpha * (1.0 - l1), self.alpha * l1  # type: ignore[operator]
 
     def _check_parameters(self, partial: bool = False) -> None:
         """Raise a ValueError for parameters that do not go together, or that linsep does not have."""
@@ -170,11 +178,6 @@ class Stochastic(BaseEstimator):
             )
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ParameterError("l1_ratio must be set when penalty is 'elasticnet'")
-        if self.penalty in ("l1", "elasticnet"):
-            raise ParameterError(
-                f"penalty={self.penalty!r} is not in linsep: use penalty='l2' or None; for weights that are "
-                "exactly 0, use scikit-learn"
-            )
 
     early_stopping: bool
     validation_fraction: float
@@ -239,14 +242,14 @@ class Stochastic(BaseEstimator):
 
     def _train(
         self, data: Dense | Csr, y: Array, weights: list[Array], groups: list[Columns], epochs: int, held: Array,
-        seed: int,
+        seeds: list[int],
     ) -> None:  # fmt: skip
         """Train the groups of columns, and publish the weights that predict."""
         how = LossStopping(
             epochs,
             self.tol,
             self.n_iter_no_change,
-            lambda: orders(data.n_rows, seed, self.shuffle, held),
+            lambda columns: orders(data.n_rows, seeds[columns.classes[0] % len(seeds)], self.shuffle, held),
             self._judge(data, y, weights, held) if len(held) else None,
             self.learning_rate == "adaptive" and epochs > 1,
             print if self.verbose else None,
@@ -309,14 +312,20 @@ class Stochastic(BaseEstimator):
         self._state, self._averages = state, []
         getattr(self, "_drop_prepared", lambda: None)()
 
-    def _seeds(self, classes: int) -> int:
-        """Return the seed of the order of rows that scikit-learn draws; for several classes, that of the first."""
+    def _seeds(self, classes: int, alone: bool = False) -> list[int]:
+        """Return the seed of the order of rows that scikit-learn draws for each class that trains alone.
+
+        Columns that train together visit the rows in the order of the first class.
+        """
         most, generator = np.iinfo(np.int32).max, check_random_state(self.random_state)
+        generators = [generator]
         if classes > 2:
-            generator = np.random.RandomState(generator.randint(most, size=classes)[0])
+            seeds = generator.randint(most, size=classes)
+            generators = [np.random.RandomState(seed) for seed in (seeds if alone else seeds[:1])]
         if classes >= 2:
-            generator.randint(1, most)
-        return int(generator.randint(most))
+            for each in generators:
+                each.randint(1, most)
+        return [int(each.randint(most)) for each in generators]
 
     def _judge(self, data: Dense | Csr, y: Array, weights: list[Array], held: Array) -> Any:
         """Return the function that scores columns on the rows set aside."""
@@ -448,7 +457,7 @@ class Classifier(Stochastic, Learner):
         of_class = compute_class_weight(self.class_weight, classes=classes, y=labels)
         groups = self._columns_from(data, start, self._cuts(of_class))
         each = [self._row_weights_of(group, codes, weights, of_class) for group in groups]
-        self._train(data, codes, each, groups, self.max_iter, held, self._seeds(len(classes)))
+        self._train(data, codes, each, groups, self.max_iter, held, self._seeds(len(classes), self._alone(of_class)))
         self._warn()
         return self
 
@@ -503,16 +512,19 @@ class Classifier(Stochastic, Learner):
         else:
             groups = self._resumed(data, self._cuts(of_class))
         each = [self._row_weights_of(group, codes, weights, of_class) for group in groups]
-        self._train(data, codes, each, groups, 1, NO_ROWS, self._seeds(len(known)))
+        self._train(data, codes, each, groups, 1, NO_ROWS, self._seeds(len(known), self._alone(of_class)))
         return self
 
+    def _alone(self, of_class: Array) -> bool:
+        """Return whether each class trains alone: the weights of rows, the rates or the ends of training differ."""
+        return bool((of_class != 1.0).any()) or self.early_stopping or self.learning_rate == "adaptive"
+
     def _cuts(self, of_class: Array) -> list[Array]:
-        """Return the classes of each group of columns: alone where their rows' weights or rates differ."""
+        """Return the classes of each group of columns that train together."""
         if len(of_class) == 2:
             return [np.array([1])]
-        alone = (of_class != 1.0).any() or self.learning_rate == "adaptive"
         number = len(of_class)
-        return [np.arange(a, b) for a, b in split(number, number if alone else threads(self.n_jobs))]
+        return [np.arange(a, b) for a, b in split(number, number if self._alone(of_class) else threads(self.n_jobs))]
 
     def _row_weights_of(self, group: Columns, codes: Array, weights: Array, of_class: Array) -> Array:
         """Return the rows' weights for a group: a class's own weight counts for its rows, against the rest or not."""
@@ -525,7 +537,7 @@ class Classifier(Stochastic, Learner):
         return factors * weights if len(weights) else factors
 
     def _score_columns(self, columns: Columns, scores: Array, y: Array, weights: Array | None) -> Array:
-        """Return the share of rows that each column tells from the rest rightly."""
+        """Return the share of rows that each column classifies correctly."""
         right = (scores > 0) == (y[:, None] == columns.classes)
         return np.average(right, axis=0, weights=weights)
 
@@ -646,7 +658,7 @@ class SGDClassifier(Classifier):
     """Linear classifiers by stochastic gradient descent, as scikit-learn's SGDClassifier.
 
     Every parameter has its meaning and default there; see the table at the top of this module for the parts that it
-    becomes. Missing: `penalty` "l1" and "elasticnet".
+    becomes. With an L1 penalty, features that the last rows did not have are pulled, too, when training ends.
 
     Examples
     --------
@@ -802,7 +814,7 @@ class PassiveAggressiveClassifier(Classifier):
 class SGDRegressor(RegressorBase):
     """Linear regression by stochastic gradient descent, as scikit-learn's SGDRegressor.
 
-    Every parameter has its meaning and default there. Missing: `penalty` "l1" and "elasticnet".
+    Every parameter has its meaning and default there.
 
     Examples
     --------

@@ -19,7 +19,7 @@ Features = dict[Any, Any]
 
 
 class _Wrapped:
-    """What the classifier and the regressor share: a learner that learns from rows with named features."""
+    """Base of the classifier and the regressor: a learner that learns from rows with named features."""
 
     learner: Any
 

@@ -14,13 +14,13 @@ BLOCK_BYTES = 1 << 21
 """Text that is read and parsed at once: enough to share among threads, little enough to stay in the cache."""
 NEWLINE = 10
 MARK = b"\xef\xbb\xbf"
-"""How some programs begin a file in UTF-8; it is no part of the first line."""
+"""Byte order mark of UTF-8, which is no part of the first line."""
 WIDE = (b"\xff\xfe", b"\xfe\xff")
-"""How files in UTF-16 begin."""
+"""Byte order marks of UTF-16."""
 
 
 class Block(NamedTuple):
-    """Whole lines of a source, the last of which ends with a newline; `first` says that the source begins here."""
+    """Whole lines of a source, the last ended by a newline; `first` is True at the beginning of the source."""
 
     text: Array
     file: str
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a pass over the data has come: bytes as they are stored, of how many (None: unknown), rows, seconds."""
+    """Progress of a pass over the data: stored bytes read, bytes in all (None: unknown), rows, seconds."""
 
     done: int
     total: int | None
@@ -85,7 +85,7 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
 def _whole_lines(file: Bytes, size: int, live: bool) -> Iterator[Array]:
     """Yield the lines of a file, read `size` bytes at a time; a long line is gathered in room that grows with it.
 
-    Lines of a live source are yielded as soon as they are there.
+    Lines of a live source are yielded as soon as they arrive.
     """
     rest, long, last = b"", bytearray(), False
     while not last:

@@ -34,9 +34,9 @@ class Dataset:
     unseen : int
         Entries of features that the data these were read `like` did not have; they count for nothing.
     form : Format, or None
-        How the data were read, so that others can be read like them.
+        Format of the data, for reading other data with `like=`.
     block : bool
-        Whether these are only some rows of a stream.
+        True if these are only some rows of a stream.
     """
 
     X: Any

@@ -1,4 +1,4 @@
-"""What is wrong with a row, where it is, and what to do about it."""
+"""Describe a malformed row: the fault, its place, and the action to take."""
 
 from collections.abc import Iterable
 from os import PathLike
@@ -10,9 +10,9 @@ from linsep.engine.atomic_write import naming
 from linsep.validation.errors import ParameterError
 
 OnError = Literal["raise", "skip", "quarantine"]
-"""What happens at a malformed row."""
+"""Policy for malformed rows."""
 POLICIES = ("raise", "skip", "quarantine")
-"""What may happen to malformed rows."""
+"""Valid policies for malformed rows."""
 NO_ROWS = "there are no rows to learn from or to predict"
 """The reason of an error where the sources hold no row, neither a sound nor a malformed one."""
 SHOWN = 60
@@ -29,7 +29,7 @@ class DataError(ValueError):
     line, column : int or None
         The place, both counted from 1; columns count bytes.
     reason : str
-        What is wrong there, and the text at fault.
+        The fault, with the text at fault.
     """
 
     def __init__(self, file: str, reason: str, line: int | None = None, column: int | None = None) -> None:

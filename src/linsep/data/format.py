@@ -27,7 +27,7 @@ MOST_KNOWN = 1 << 32
 
 
 class ReadPass(NamedTuple):
-    """What a pass over some sources needs to know."""
+    """Settings of a pass over some sources."""
 
     sources: list[Source]
     dtype: Any
@@ -69,7 +69,7 @@ class FewColumns:
 
 @dataclass
 class Format(ABC):
-    """How the sources of a format become rows. The fields are its options, with what was found out filled in.
+    """A format: it turns sources into rows. The fields are its options, with detected values filled in.
 
     Rows come in parts, and are finished once all is settled.
     """
@@ -78,7 +78,7 @@ class Format(ABC):
     known: Array | FewColumns | None = field(default=None, init=False, repr=False)
     """The columns that earlier data had, where rows are read like those: entries of others count for nothing."""
     strict: bool = field(default=False, init=False, repr=False)
-    """Whether a row with such an entry is malformed."""
+    """True if a row with such an entry is malformed."""
     unseen: int = field(default=0, init=False, repr=False)
     """Such entries in the last pass so far."""
 
@@ -89,7 +89,7 @@ class Format(ABC):
 
     @property
     def settled(self) -> bool:
-        """Whether rows can be finished before all of them have been seen."""
+        """Return whether rows can be finished before all rows have been read."""
         return True
 
     def read_once(self) -> None:  # noqa: B027  (most need not)
@@ -251,7 +251,7 @@ def flag(name: str, value: Any, *, none: bool = False) -> Any:
 
 
 class LineFormat(Format):
-    """How the lines of a format become rows."""
+    """A format of lines: it turns lines into rows."""
 
     @abstractmethod
     def parse(self, text: Array, dtype: Any) -> Rows:

@@ -17,7 +17,7 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 
 MOST_NAMES = (1 << 31) - 1
 
-LATE = "the row has a name that was not there before: the data have changed since they were first looked at"
+LATE = "the row has a new name: the data have changed since the first scan"
 
 
 def frozen(array: Array, dtype: Any) -> Array:
@@ -132,7 +132,7 @@ class LazyNames(Sequence[str]):
     """Names that are spelled when asked for; a subclass has their number and spells each."""
 
     hashed = False
-    """Whether there are as many as a hash has values, most of them never seen."""
+    """True if there are as many columns as hash values, most of them never seen."""
 
     @abstractmethod
     def name(self, column: int) -> str:
@@ -236,7 +236,7 @@ class HashedNames(LazyNames):
 
     @property
     def collisions(self) -> int:
-        """How many columns have more than one name."""
+        """Return the number of columns with more than one name."""
         columns, _ = self._by_column()
         return int(np.count_nonzero(np.unique(columns, return_counts=True)[1] > 1))
 
@@ -277,7 +277,7 @@ class TableNames(LazyNames):
 
     @property
     def collisions(self) -> int:
-        """How many columns have more than one name."""
+        """Return the number of columns with more than one name."""
         return 0 if self.seen is None else self.seen.collisions
 
     def _plain(self, column: int) -> str:
@@ -327,9 +327,9 @@ class NamedFormat(LineFormat):
     n_features : int, optional
         The number of columns that names are hashed to.
     vocabulary : bool, default=False
-        Whether names get columns of their own instead, numbered in the order in which they first occur.
+        If True, names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
-        Whether the names that are hashed are kept, for `feature_names` to say what a column means.
+        If True, keep the hashed names, so that `feature_names` can name each column.
 
     >>> from linsep.data.vw import Vw
     >>> form = Vw(vocabulary=True)
@@ -344,14 +344,14 @@ class NamedFormat(LineFormat):
     numbered_names: ClassVar[type[VocabularyNames]] = VocabularyNames
 
     shares_names: ClassVar[bool] = False
-    """Whether the names are those of another format, which has seen all of them."""
+    """True if the names are those of another format, which has seen all of them."""
     n_features: int | None = None
     vocabulary: bool = False
     keep_names: bool = False
     looked: bool = field(default=False, init=False, repr=False)
-    """Whether all rows have been seen, so that there are no other names."""
+    """True if all rows have been seen, so that there are no other names."""
     grows: bool = field(default=False, init=False, repr=False)
-    """Whether there are as many features as the rows that were finished have."""
+    """True if the number of features is that of the finished rows."""
     high: int = field(default=-1, init=False, repr=False)
     numbers: Vocabulary = field(default_factory=Vocabulary, init=False, repr=False)
     seen: HashedNames | None = field(default=None, init=False, repr=False)
@@ -368,7 +368,7 @@ class NamedFormat(LineFormat):
 
     @property
     def settled(self) -> bool:
-        """Whether the number of features is known, or may grow."""
+        """Return whether the number of features is known, or may grow."""
         return not self.vocabulary or self.looked or self.grows
 
     @property
@@ -385,7 +385,7 @@ class NamedFormat(LineFormat):
 
     @property
     def keeps(self) -> bool:
-        """Whether names that are hashed are kept: where rows are read like others, names are those of the others."""
+        """Return whether the names of hashed columns are kept; with `like=`, the names of the other data hold."""
         return self.keep_names and self.known is None
 
     def read_once(self) -> None:

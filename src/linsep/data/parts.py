@@ -38,7 +38,7 @@ class Span(NamedTuple):
     unit : str
         "bytes", "row groups", "record batches", "rows", or "file", which is one.
     size : int
-        The stored bytes that it stands for.
+        Its stored bytes.
     stamp : tuple of int
         The file's size and time of modification when it was cut.
     """
@@ -74,7 +74,7 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The stored bytes that it stands for."""
+        """Its stored bytes."""
         return sum(span.size for span in self.spans)
 
     def __str__(self) -> str:
@@ -83,14 +83,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """How parts are read: all that their readers need to know, and small, unless the names of the columns are many."""
+    """Settings of the readers of parts; small, unless the columns have many names."""
 
     form: Format
     dtype: Any
     on_error: str = "raise"
     block_bytes: int = BLOCK_BYTES
     files: int = 1
-    """How many files there are in all."""
+    """Number of files."""
 
 
 def stamp_of(path: str) -> tuple[int, int]:
@@ -100,12 +100,12 @@ def stamp_of(path: str) -> tuple[int, int]:
 
 
 class Profile(NamedTuple):
-    """What some rows hold.
+    """Counts of some rows.
 
     Attributes
     ----------
     rows : int
-        How many there are.
+        Number of rows.
     labels : array
         The distinct ones, in order; NaN is that of rows without.
     seen : array of bytes, or None
@@ -113,7 +113,7 @@ class Profile(NamedTuple):
     low, high : int
         The lowest and the highest index as written, where these settle something.
     weighted : bool
-        Whether some have a weight.
+        True if some rows have a weight.
     rejected, unseen : int
         As in :class:`~linsep.data.dataset.Dataset`.
     """
@@ -129,7 +129,7 @@ class Profile(NamedTuple):
 
     @property
     def columns(self) -> Any:
-        """Which columns have an entry, as far as the last that does, or a few more; None where all have.
+        """Return a mask of the columns with an entry, up to the last such column or a few more; None for all.
 
         Those of svmlight text that is not settled yet are numbered as they are written.
         """
@@ -296,7 +296,7 @@ class PartRows:
 
     @property
     def profile(self) -> Profile:
-        """What the rows hold."""
+        """Return the counts of the rows."""
         if self._stored is not None:
             return profile_of(self._pass.part, self._pass.reading)
         builder = ProfileBuilder()
@@ -366,8 +366,8 @@ def _blocks(part: Part, reading: Reading, block_rows: int) -> Iterator[Dataset]:
 def _check_settled(form: Format) -> None:
     if not form.settled:
         raise ParameterError(
-            "where the indices begin, and how many features there are, is not known yet: "
-            "plan.settle(profiles of all parts) finds out, or say zero_based= and n_features="
+            "the first index and the number of features are not known yet: call plan.settle(profiles of all parts), "
+            "or pass zero_based= and n_features="
         )
 
 
@@ -392,8 +392,8 @@ def _in_place(part: Part, reading: Reading) -> Dataset | None:
 __all__ = ["Part", "PartRows", "Plan", "Profile", "Reading", "Span", "blocks_of", "profile_of", "rows_of"]
 
 NOT_HERE = {
-    "quarantine": "rows can't be quarantined by several readers at once: say on_error='skip', or 'raise'",
-    "progress": "parts are read elsewhere, and there is no progress= to tell here",
+    "quarantine": "rows can't be quarantined by several readers at once: use on_error='skip', or 'raise'",
+    "progress": "parts are read elsewhere, where progress= is not called: omit progress=",
 }
 """Options of `read` that make no sense for parts."""
 
@@ -410,7 +410,7 @@ class Plan:
     source : path, list of paths, glob or folder
         Plain files are cut; compressed ones, and Arrow streams, are parts as a whole.
     on_error : "raise" or "skip", default="raise"
-        What happens at a malformed row.
+        Policy for malformed rows.
     **options
         Those of :func:`linsep.read`.
 
@@ -457,7 +457,7 @@ class Plan:
 
     @property
     def form(self) -> Format:
-        """How the data are read, as far as that is settled."""
+        """Return the format of the data, as far as it is decided."""
         return self._reader.form
 
     @property
@@ -467,7 +467,7 @@ class Plan:
 
     @property
     def on_error(self) -> str:
-        """What happens at a malformed row."""
+        """Return the policy for malformed rows."""
         return self._reader.policy.on_error
 
     @property
@@ -477,7 +477,7 @@ class Plan:
 
     @property
     def reading(self) -> Reading:
-        """How parts are read, for those that read them."""
+        """Return the settings of the readers of parts."""
         return Reading(self.form, self.dtype, self.on_error, self._reader.block_bytes, len(self.sources))
 
     def parts(self, count: int) -> list[Part]:

@@ -150,7 +150,7 @@ class PassCache:
     """Keeps the rows of some sources.
 
     `where` is the place: True, next to the first of them; a folder; None, in the user's folder of caches, only if there
-    is much text and only for as long as the keeper lives; False, nowhere.
+    is much text, and only until its owner is deleted; False, nowhere.
     """
 
     def __init__(self, sources: list[Source], form: Format, dtype: Any, policy: ErrorPolicy, where: Any) -> None:

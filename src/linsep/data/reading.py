@@ -37,7 +37,7 @@ def _float(dtype: Any) -> Any:
 
 
 class Reader:
-    """One source of rows, its options, and what a scan of it has decided."""
+    """A source of rows, its options, and the results of its scan."""
 
     def __init__(
         self, source: Any, /, *, format: str | None = None, dtype: Any = None, like: Any = None,
@@ -48,7 +48,9 @@ class Reader:
         if progress is not None and not callable(progress):
             raise ParameterError(f"progress={progress!r}: it is a function that takes the progress")
         if flag("strict", strict) and like is None:
-            raise ParameterError("strict=True refuses features that earlier data did not have: say which with like=")
+            raise ParameterError(
+                "strict=True refuses features that earlier data did not have: pass the earlier data as like="
+            )
         self.sources = sources_of(source)
         self.policy = ErrorPolicy(on_error, quarantine)
         self.jobs, self.progress, self.block_bytes = (
@@ -74,7 +76,7 @@ class Reader:
 
     @property
     def rereadable(self) -> bool:
-        """Whether the sources can be read more than once."""
+        """Return whether the sources can be read more than once."""
         return all(source.rereadable for source in self.sources)
 
     def parts(self, form: Format, clock: Clock, *, deferred: bool = False) -> Iterator[Rows]:
@@ -204,11 +206,11 @@ def read(
         Read the rows as those were, into the same columns. Entries of features that those did not have are left out,
         and counted in `unseen`.
     strict : bool, default=False
-        Whether a row with such a feature is malformed.
+        If True, a row with such a feature is malformed.
     on_error : "raise", "skip" or "quarantine", default="raise"
-        What happens at a malformed row.
+        Policy for malformed rows.
     quarantine : path, optional
-        Where quarantined rows are written, as they were.
+        File of quarantined rows, written unchanged.
     n_jobs : int, default=-1
         Threads that parse.
     progress : callable, optional

@@ -59,7 +59,7 @@ LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
     ("csv", lambda line: b"," in line),
     ("svmlight", LABEL.match),
 ]
-"""How a line of each format looks, from the strictest to the vaguest."""
+"""Patterns of the lines of each format, from the strictest to the vaguest."""
 
 
 def format_class(name: str) -> type[Format]:
@@ -91,7 +91,9 @@ def detected_format(source: Source) -> str:
         if any(map(looks, lines[:LINES])):
             return name
     names = ", ".join(FORMATS)
-    raise DataError(source.name, f"it begins with {quote(lines[0])}, like no known format: say format=, one of {names}")
+    raise DataError(
+        source.name, f"it begins with {quote(lines[0])}, like no known format: pass format=, one of {names}"
+    )
 
 
 def _format_of_text(lines: list[bytes]) -> str:

@@ -1,4 +1,4 @@
-"""Where bytes come from: files, globs, folders of parts, open files, the standard input; compressed or not."""
+"""Open sources of bytes: files, globs, folders of parts, open files, the standard input; compressed or not."""
 
 import bz2
 import glob
@@ -17,16 +17,16 @@ from typing import Any
 from linsep.data.errors import DataError
 
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-"""How a compressed file begins."""
+"""First bytes of compressed files."""
 LONGEST_MAGIC = max(map(len, MAGIC))
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
-"""How the names of compressed files end."""
+"""Suffixes of compressed files."""
 CURES = {
     "bytes": ": io.BytesIO(...) makes a file of them",
     "ndarray": ": arrays need not be read, learners take them",
     "LazyFrame": ": collect() it first",
 }
-"""What to do about things that are no source of data."""
+"""Fixes for objects that are no source of data."""
 HEAD = 1 << 16
 """Bytes that are read to detect a format."""
 CHUNK = 1 << 16
@@ -39,25 +39,25 @@ HIDDEN = (".", "_")
 
 @dataclass
 class Source:
-    """One stream of bytes: a file by name, or one that is open already."""
+    """A stream of bytes: a file by name, or an open file."""
 
     name: str
     handle: Any = None
     table: bool = False
-    """Whether it is a table in memory, which has no bytes."""
+    """True if the source is a table in memory, which has no bytes."""
     once: bool = False
-    """Whether it is read once even where it could be read again."""
+    """True if the source is read once even if it could be read again."""
     live: bool = False
-    """Whether its lines are wanted as soon as they are there."""
+    """True if lines are needed as soon as they arrive."""
     span: tuple[int, int] | None = None
-    """Which of a file's bytes, row groups, record batches or rows are read, from one to before another; None: all."""
+    """Half-open range of the bytes, row groups, record batches or rows to read; None: all."""
     start: int = 0
     """The position of an open file when it was given: its rows begin there in every pass."""
     _begun: "Bytes | None" = None
 
     @property
     def rereadable(self) -> bool:
-        """Whether it can be read more than once."""
+        """Return whether the source can be read more than once."""
         if self.once:
             return False
         if self.handle is None:
@@ -84,7 +84,7 @@ class Source:
 
     @property
     def packed(self) -> bool:
-        """Whether it is compressed."""
+        """Return whether the source is compressed."""
         with self.open() as file:
             return file.compression is not None
 
@@ -167,7 +167,7 @@ class Range(io.RawIOBase):
 
 
 class Counted(io.RawIOBase):
-    """A raw reader that counts the bytes it hands on, and gives back those that were read to look at them."""
+    """A raw reader that counts the bytes it returns, and returns peeked bytes again."""
 
     def __init__(self, raw: Any) -> None:
         self.raw, self.count = raw, 0
@@ -289,7 +289,7 @@ class Bytes:
 
     @property
     def position(self) -> int:
-        """How far the source has been read."""
+        """Return the number of bytes read."""
         return self._counted.count
 
     def read_into(self, view: memoryview, live: bool = False) -> int:
@@ -356,7 +356,7 @@ def _zstd(raw: Any, name: str) -> Any:
 
 
 def sources_of(what: Any) -> list[Source]:
-    """Return the sources that a path, many, a glob, a folder, an open file or "-" stand for, in a fixed order."""
+    """Return the sources of a path, paths, a glob, a folder, an open file or "-", in a fixed order."""
     kind = type(what).__name__
     if hasattr(what, "__arrow_c_stream__") or kind == "DataFrame":
         return [Source(f"<{kind}>", what, table=True)]
@@ -400,12 +400,12 @@ def _parts(folder: str) -> list[Source]:
     inner = [p.name for p in seen if p.is_dir()]
     if inner:
         raise DataError(
-            folder, f"there is a folder in it, {inner[0]!r}: say which files with a pattern such as **/*.svm"
+            folder, f"there is a folder in it, {inner[0]!r}: choose the files with a pattern such as **/*.svm"
         )
 
     if len(kinds) > 1:
         several = ", ".join(repr(kind) for kind in kinds)
-        raise DataError(folder, f"the names of its files end in several ways ({several}): say which with a pattern")
+        raise DataError(folder, f"the names of its files end in several ways ({several}): choose them with a pattern")
     if not parts:
         raise DataError(folder, "the folder holds no files")
     return [Source(str(part)) for part in parts]

@@ -1,4 +1,4 @@
-"""Where files can be cut, and where they are, so that their parts are about equal in size."""
+"""Cut files into parts of about equal size, at places where a row begins."""
 
 import os
 from abc import ABC, abstractmethod
@@ -110,7 +110,7 @@ class LineSplitter(Splitter):
 
 
 class Stretch(NamedTuple):
-    """What a part has of a file: which splitter is that of the file, and where the part begins and ends there."""
+    """The share of a part in a file: the file's splitter, and the begin and end of the share."""
 
     file: int
     begin: int

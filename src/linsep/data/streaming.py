@@ -41,7 +41,7 @@ class Stream:
 
     @property
     def form(self) -> Format:
-        """How the data are read, with all columns decided."""
+        """Return the format of the data, with all columns decided."""
         self._settle()
         return self.reader.form
 
@@ -146,12 +146,12 @@ def stream(
     block_rows : int, default=10_000
         Rows of a block; the last one may have fewer.
     cache : bool, path or None, default=None
-        Where the rows of text files are kept in binary form, to be read from there in later passes as long as the files
-        do not change. True, next to the first of them, and a path, in that folder, are for later runs too. None is the
-        user's folder of caches, if there is much text and it is read more than once, until the stream is gone. False
-        is nowhere.
+        Folder that caches the rows of text files in binary form, to be read from there in later passes as long as the
+        files do not change. True, next to the first of them, and a path, in that folder, are for later runs too. None
+        is the user's folder of caches, if there is much text and it is read more than once, until the stream is gone.
+        False is nowhere.
     once : bool, default=False
-        Whether files are read as pipes are, without a scan of all rows first: blocks then grow wider as higher
+        If True, files are read as pipes are, without a scan of all rows first: blocks then grow wider as higher
         indices, or new names, come, so that `clf.grow(X.shape[1])` belongs before each `partial_fit`.
     **options
         The others of :func:`read`.

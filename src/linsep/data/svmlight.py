@@ -39,7 +39,7 @@ class Svmlight(LineFormat):
     n_features : int, optional
         The number of features; by default the highest index of all rows decides.
     zero_based : bool, optional
-        Whether indices begin at 0; by default they do if an index 0 occurs anywhere in the sources.
+        If True, indices begin at 0; by default they do if an index 0 occurs anywhere in the sources.
     """
 
     name: ClassVar[str] = "svmlight"
@@ -61,7 +61,7 @@ class Svmlight(LineFormat):
 
     @property
     def settled(self) -> bool:
-        """Whether the beginning of the indices and the number of features are known."""
+        """Return whether the first index and the number of features are known."""
         return self.zero_based is not None and (self.n_features is not None or self.grows)
 
     @property
@@ -96,7 +96,7 @@ class Svmlight(LineFormat):
         wrong: RowErrors = {}
         for entry, row in zip(outside.tolist(), rows.rows_of_entries(outside).tolist(), strict=True):
             index = int(rows.indices[entry])
-            low = "index 0: indices are said to begin at 1; pass zero_based=True if they begin at 0"
+            low = "index 0, but indices begin at 1 here; pass zero_based=True if they begin at 0"
             high = f"index {index} is beyond the {self.n_features} features that were stated"
             wrong.setdefault(row, (b"%d:" % index, low if index < least else high))
         kept = rows.without(list(wrong)).indices

@@ -92,11 +92,11 @@ class Vw(NamedFormat):
     n_features : int, default=2**18
         The number of columns that names are hashed to, a power of two: 2 ** b, for the b of Vowpal Wabbit's `-b`.
     vocabulary : bool, default=False
-        Whether names get columns of their own instead, numbered in the order in which they first occur.
+        If True, names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
-        Whether the names that are hashed are kept, for `feature_names` to say what a column means.
+        If True, keep the hashed names, so that `feature_names` can name each column.
     named_labels : bool, default=False
-        Whether labels are words: the first of a row that is not its tag, as it is written. They need no list.
+        If True, labels are words: the first of a row that is not its tag, as it is written. They need no list.
     """
 
     named_labels: bool = False

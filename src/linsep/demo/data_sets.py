@@ -12,7 +12,7 @@ from linsep.engine.arrays import Array
 
 
 class DataSet(NamedTuple):
-    """A data set cut in two, one part to learn from and one to be judged by; `factor` is what X was divided by.
+    """A data set cut in two, one part to learn from and one test rows; `factor` is what X was divided by.
 
     `features` and `labels` are names, where there are any. `separator` is known to separate the rows, where one is: its
     weights, the bias last.
@@ -37,7 +37,7 @@ class DataSet(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """Generated text: the rows, whether each is about the topic, and the weights that say so, the bias last."""
+    """Generated text: the rows, whether each is about the topic, and the weights that decide it, the bias last."""
 
     X: sp.csr_array
     y: Array
@@ -53,7 +53,7 @@ def data_sets(seed: int, quick: bool) -> Iterator[DataSet]:
     yield load_bundled("breast cancer", tumours, many, load_breast_cancer(), seed)
     yield load_bundled("digits", "written by hand, 8 x 8 pixels", few, load_digits(), seed)
     X, y, topic = text(*((2_000, 1_000) if quick else (20_000, 10_000)), seed)
-    about = "generated and separable: one word in 200 speaks for a topic"
+    about = "generated and separable: one word in 200 marks a topic"
     words = [f"{'topic word' if weight else 'word'} {number}" for number, weight in enumerate(topic[:-1], 1)]
     data = split("text", about, many, (X, y), seed)
     yield data._replace(features=words, labels=("other", "topic"), separator=topic * [*[data.factor] * len(words), 1.0])
@@ -77,9 +77,9 @@ def split(name: str, about: str, epochs: int, data: tuple[Any, Array], seed: int
 def text(documents: int, words: int, seed: int, length: int = 60, gap: float = 0.4) -> Documents:
     """Return documents as ln(1 + count) of each word, and whether each is about a topic.
 
-    Words are drawn by Zipf's law. One in 200, neither of the most frequent ones nor of the rare, speaks for the topic:
-    the documents that say more of it than most are about it. Those nearer to the middle than `gap` standard deviations
-    are left out, so that a separator has a margin.
+    Words are drawn by Zipf's law. One in 200, neither of the most frequent ones nor of the rare, marks the topic:
+    the documents with more of its words than most are about it. Those nearer to the middle than `gap` standard
+    deviations are left out, so that a separator has a margin.
     """
     rng = np.random.default_rng(seed)
     frequency = 1 / np.arange(1, words + 1) ** 0.9

@@ -33,8 +33,8 @@ DEGREES = (1, 2, 3)
 QUICK = (0.1, 1.0, 2.0)
 """Epochs of the demo's quick form."""
 ABOUT = (
-    "A run passes through many hypotheses. Which should answer: all of them in a vote, their average, the last, or one "
-    "at random? All answers of a degree d are read from one run: T epochs of perceptrons with the kernel (1 + x.y)^d, "
+    "A run passes through many hypotheses. Which should predict: all of them in a vote, their average, the last, or "
+    "one at random? All readouts of a degree d come from one run: T epochs of perceptrons with the kernel (1 + x.y)^d, "
     "on the digits' raw pixels. Their test errors:"
 )
 Tell = Callable[[str, float], None]
@@ -42,7 +42,7 @@ Tell = Callable[[str, float], None]
 
 
 class Split(NamedTuple):
-    """Rows to learn from and rows to be judged by, with pixels as they are stored."""
+    """Training rows and test rows, with pixels as they are stored."""
 
     X: Any
     y: Array
@@ -50,8 +50,8 @@ class Split(NamedTuple):
     y_test: Array
 
 
-class Run(NamedTuple):
-    """One run of ten binary classifiers, and its results after each of some numbers of epochs."""
+class StudyRun(NamedTuple):
+    """A run of ten binary classifiers, and its results after some numbers of epochs."""
 
     degree: int
     seed: int
@@ -94,7 +94,7 @@ def study(
     seeds: Sequence[int] = (0,),
     tell: Tell | None = None,
     n_jobs: int | None = None,
-) -> Iterator[Run]:
+) -> Iterator[StudyRun]:
     """Run every degree with every seed, one after the other.
 
     Parameters
@@ -129,7 +129,7 @@ def study(
         yield one_run(data, degree, tuple(epochs or epochs_of(degree)), seed, report, n_jobs)
 
 
-def one_run(data: Split, degree: int, epochs: tuple[float, ...], seed: int, tell: Tell, n_jobs: int | None) -> Run:
+def one_run(data: Split, degree: int, epochs: tuple[float, ...], seed: int, tell: Tell, n_jobs: int | None) -> StudyRun:
     """Train ten binary classifiers once, and predict after each number of epochs."""
     rows = len(data.y)
     rounds = rounds_of(epochs, rows)
@@ -143,7 +143,7 @@ def one_run(data: Split, degree: int, epochs: tuple[float, ...], seed: int, tell
     readings = clf.readings(data.X_test, rounds=rounds)
     wrong = {method: np.mean(readings.predict(*method) != data.y_test, axis=1) for method in METHODS}
     tell("done", 1.0)
-    return Run(
+    return StudyRun(
         degree, seed, epochs, wrong, readings.mistakes, readings.support, learned - began, perf_counter() - learned
     )
 
@@ -185,17 +185,17 @@ def _watch(tell: Tell, rounds: int) -> TrainingWatch:
     return watch
 
 
-def mean_errors(runs: Sequence[Run], method: Method) -> Array:
+def mean_errors(runs: Sequence[StudyRun], method: Method) -> Array:
     """Return a method's errors, averaged over runs that differ in their seeds alone."""
     return np.mean([run.errors[method] for run in runs], axis=0)
 
 
-def by_degree(runs: Sequence[Run]) -> dict[int, list[Run]]:
+def by_degree(runs: Sequence[StudyRun]) -> dict[int, list[StudyRun]]:
     """Return runs by their degree."""
     return {degree: [run for run in runs if run.degree == degree] for degree in sorted({run.degree for run in runs})}
 
 
-def read_digits(data: DataSet, seed: int, quick: bool) -> list[Run]:
+def read_digits(data: DataSet, seed: int, quick: bool) -> list[StudyRun]:
     """Run the small form of the study on the demo's digits, with their pixels as they were."""
     split = Split(data.factor * data.X, data.y, data.factor * data.X_test, data.y_test)
     return list(study(split, DEGREES, QUICK if quick else None, [seed]))

@@ -16,7 +16,7 @@ from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.pages.certificate import perceptron_run, problem_of, run_parts, tables
 from linsep.cli.terminal.output import percent, short
 from linsep.demo.data_sets import DataSet
-from linsep.demo.digits_study import ABOUT, METHODS, Run
+from linsep.demo.digits_study import ABOUT, METHODS, StudyRun
 from linsep.demo.next_steps import NextSteps
 from linsep.demo.trials import ONLINE, CertifiedRun, Trial
 from linsep.engine.arrays import Array
@@ -39,39 +39,38 @@ __all__ = ["boundary", "demo_report", "save_boundary"]
 
 Done = tuple[DataSet, Sequence[Trial]]
 WORST, STRONGEST = 12, 12
-"""Digits shown of those that a learner is most wrong about, and weights of those that say most."""
+"""Number of digits shown with the largest errors, and of digits whose weights are shown."""
 PETALS = ["petal length (cm)", "petal width (cm)"]
 TITLE = f"{len(ONLINE)} ways to draw a line between things"
 SUBTITLE = (
-    f"A linear classifier tells classes apart by weighing features: on paper that is a straight line, in many "
+    f"A linear classifier separates classes by weighing features: on paper that is a straight line, in many "
     f"dimensions a flat boundary. Here {len(ONLINE)} of them learn four data sets, one row at a time, on one thread."
 )
 GLANCE = """
-The share of rows that each learner gets wrong, of rows that it has not seen before. The last column is a theorem, where
-there is one: if the rows can be separated at all, the learner never makes more mistakes than that, however many rows
-there are and in whatever order they come.
+The test error of each learner. The last column is the bound of a theorem, if there is one: on separable rows, the
+learner never makes more mistakes, for any number of rows in any order.
 
-In the tables below, mistakes are those made while learning, in all epochs together. A star, *, marks a learner that
-made mistakes to the end: its rows are not separable, or it needs more epochs. A ring, °, marks one that by its nature
-can't fit every data set.
+In the tables below, mistakes are those of training, in all epochs together. A star, *, marks a learner whose last epoch
+still had mistakes: the rows are not separable, or it needs more epochs. A ring, °, marks a learner that can't fit every
+data set.
 """
 LEARNING = """
-Every flower is a point. The perceptron begins with no line at all and looks at one flower after the other. If a flower
-lies on the right side of the line, nothing happens; if not, that is a mistake, and the line turns towards that flower.
-Once every flower is on its side, nothing moves any more: it has learned.
+Every flower is a point. The perceptron starts without a line and reads one flower after the other. A flower on the
+right side of the line changes nothing. A flower on the wrong side is a mistake, and the line turns towards that flower.
+Once every flower is on its side, the line stays.
 """
 PROMISE = """
 In 1962 Novikoff proved that a perceptron makes at most (R / gamma)² mistakes on rows that can be separated. R is the
-length of the longest row; gamma is the margin, the least distance of a row from a boundary that separates them. Neither
-the number of rows nor that of features matters.
+length of the longest row; gamma is the margin, the least distance of a row from a boundary that separates them. The
+bound depends on neither the number of rows nor the number of features.
 
-So any separator that one happens to know proves a bound, and the wider its margin, the lower the bound. Of the text
-below two are known: the topic that it was generated from, and what a learner with an eye for margins found.
+Any known separator thus proves a bound, and a wider margin proves a lower bound. Two separators of the text below are
+known: the topic that generated the text, and the weights of a learner that maximises the margin.
 """
 CERTIFICATE = """
-What is proved can be written down, with the vectors that prove it, and checked by anyone in exact arithmetic: that is a
-certificate, as the command certify writes it. This one is of iris, one kind against the two others, and of one pass of
-a perceptron over them.
+A certificate is a file of claims and of the vectors that prove them, as the command certify writes it. Anyone can check
+the file in exact arithmetic. This certificate is about iris, one kind against the other two, and about one pass of
+a perceptron.
 """
 NEXT = """
 These commands work as they are, in the folder that the demo was started in: digits.csv has the digits above, new.csv
@@ -102,7 +101,7 @@ class Promise(NamedTuple):
 
 
 def demo_report(
-    done: Sequence[Done], seed: int, way: Figure, proof: CertifiedRun, runs: Sequence[Run], steps: NextSteps,
+    done: Sequence[Done], seed: int, way: Figure, proof: CertifiedRun, runs: Sequence[StudyRun], steps: NextSteps,
     python: str,
 ) -> Report:  # fmt: skip
     """Return the page about what the demo did; `way` is the picture of the perceptron's boundary."""
@@ -113,7 +112,7 @@ def demo_report(
         Section("How a perceptron learns", [_text(LEARNING), _way(way)]),
         Section("A promise, kept", [_text(PROMISE), *_promise_parts(promise, text[0])]),
         Section("A certificate", _certificate_parts(proof)),
-        Section("Which hypothesis should answer?", vote_parts(runs)),
+        Section("Which hypothesis should predict?", vote_parts(runs)),
         Section("Iris", [_about(iris), *_ranking_parts(iris), *_flowers(iris[0], seed)]),
         Section("Breast cancer", [_about(cancer), *_ranking_parts(cancer), *_tumours(cancer, seed)]),
         Section("Digits", [_about(written), *_ranking_parts(written), *_digits(written, seed)]),
@@ -203,8 +202,8 @@ def _certificate_parts(proof: CertifiedRun) -> list[Part]:
     cert = proof.certificate
     problem = problem_of(cert, proof.X, proof.y)
     run = perceptron_run(cert, problem, proof.perceptron)
-    found = "and every claim in it was found to hold" if proof.result else "and it was found not to hold"
-    about = f"{CERTIFICATE.strip()} It was checked again by a short program of its own, {found}."
+    found = "and every claim holds" if proof.result else "and it does not hold"
+    about = f"{CERTIFICATE.strip()} A separate checker computed every claim again, {found}."
     return [_text(about), Text(verdict_sentence(cert)), *run_parts(cert, problem, run, proof.perceptron), *tables(cert)]
 
 
@@ -216,8 +215,8 @@ def _about(one: Done) -> Text:
     by = f"{', '.join(others)} and {last}" if others else last
     several = f" Each of the {data.classes} classes has a binary classifier of its own." * (data.classes > 2)
     return Text(
-        f"{data.about[0].upper()}{data.about[1:]}. {rows:,} rows of {features:,} features to learn from, in at most "
-        f"{data.epochs} epochs; {tests:,} others to be judged by.{several} The fewest wrong predictions, "
+        f"{data.about[0].upper()}{data.about[1:]}. {rows:,} training rows of {features:,} features, at most "
+        f"{data.epochs} epochs; {tests:,} test rows.{several} The fewest wrong predictions, "
         f"{round(least * tests):,} of {tests:,}: {by}."
     )
 
@@ -256,7 +255,7 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
     fit_quietly(perceptron, data.X, name_labels(data, data.y))
     return [
         Picture(regions, "Three kinds of iris and the boundaries between them",
-                "All flowers, and logistic regression on two measures alone: the tint is its answer, rings are "
+                "All flowers, and logistic regression on two measures alone: the tint is its prediction, rings are "
                 "mistakes."),
         Picture(mistakes(perceptron, ax=axes(3.0)), "Mistakes of three binary classifiers on iris",
                 "Why perceptrons fail here. A line separates setosa from the others: its classifier soon makes no "
@@ -270,9 +269,9 @@ def _tumours(one: Done, seed: int) -> list[Part]:
     bars = weights(learner, names=data.features, top=STRONGEST, ax=axes(3.9))
     return [
         Picture(sides, "Tumours on both sides of the boundary",
-                f"The {len(data.y_test)} tumours that {best} had not seen. The nearer to the boundary, the less clear "
-                f"the answer."),
-        Picture(bars, "The measures that say most", "What it goes by: weights times measures add up to the answer."),
+                f"The {len(data.y_test)} test rows, classified by {best}. Rows near the boundary are the least "
+                "certain."),
+        Picture(bars, "The measures with the largest weights", "Weights times measures add up to the score."),
     ]  # fmt: skip
 
 
@@ -284,17 +283,17 @@ def _digits(one: Done, seed: int) -> list[Part]:
     wrong = np.flatnonzero(predicted != truth)
     worst = wrong[np.argsort((own - scores.max(axis=1))[wrong], kind="stable")[:WORST]]
     matrix = confusion(truth, predicted, labels=np.array(data.labels), ax=axes(5.0))
-    parts: list[Part] = [Picture(matrix, "Which digit was taken for which", f"Which digit {best} took for which.")]
+    parts: list[Part] = [Picture(matrix, "Predicted against true digits", f"Predictions of {best}.")]
     if len(worst):
         titles = [f"{truth[k]}, read as {predicted[k]}" for k in worst]
-        misread = digits(data.X_test[worst], titles, "Most wrong about")
-        parts.append(Picture(misread, "Digits that were misread", "Would you have known?"))
-    pictures = digit_weights(learner.coef_, data.labels, "What each classifier looks for")
+        misread = digits(data.X_test[worst], titles, "Largest errors")
+        parts.append(Picture(misread, "Misclassified digits", "The digits with the largest errors."))
+    pictures = digit_weights(learner.coef_, data.labels, "The weights of each classifier")
     sure = margins(learner, data.X_test, truth, ax=axes(2.9))
     parts += [
         Picture(pictures, "The weights of each digit's classifier as pictures",
-                "Its weights as a picture: ink in blue places speaks for the digit, in orange places against it."),
-        Picture(sure, "Margins of digits", "How clearly the true digit wins, or loses, against its best rival."),
+                "Its weights as a picture: ink in blue places favours the digit, ink in orange places opposes it."),
+        Picture(sure, "Margins of digits", "The score of the true digit less that of its best rival."),
     ]  # fmt: skip
     return parts
 
@@ -325,8 +324,8 @@ def _text(words: str) -> Text:
     return Text("\n\n".join(" ".join(paragraph.split()) for paragraph in words.split("\n\n")))
 
 
-def vote_parts(runs: Sequence[Run]) -> list[Part]:
-    """Return what the page says of the study: what it asks, the curves, and the errors in the end."""
+def vote_parts(runs: Sequence[StudyRun]) -> list[Part]:
+    """Return the sections of the study: its question, the curves, and the final errors."""
     curves = vote_panels({f"degree {run.degree}": (run.epochs, run.errors) for run in runs})
     columns = [Column(f"degree {run.degree}, T = {run.epochs[-1]:g}", "right", write=style.percent) for run in runs]
     rows = [[reading_name(*method), *(run.errors[method][-1] for run in runs)] for method in METHODS]
@@ -334,7 +333,7 @@ def vote_parts(runs: Sequence[Run]) -> list[Part]:
         Text(ABOUT),
         Picture(
             curves,
-            "Test error of seven ways to answer, as epochs go by",
+            "Test error of seven readouts against epochs",
             "The last hypothesis depends on the last few rows and jumps; a vote or an average is steadier, and mostly "
             "better. Dashed: each hypothesis divided by its length first.",
         ),

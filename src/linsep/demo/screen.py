@@ -14,7 +14,7 @@ from linsep.cli.terminal.output import Text, short, stderr, stdout, table
 from linsep.cli.terminal.progress import LearnerBar, LearnerReport
 from linsep.cli.terminal.text import word
 from linsep.demo.data_sets import DataSet
-from linsep.demo.digits_study import ABOUT, METHODS, Run
+from linsep.demo.digits_study import ABOUT, METHODS, StudyRun
 from linsep.demo.next_steps import NextSteps
 from linsep.demo.trials import LIMITED, ONLINE, RAN_OUT, CertifiedRun, Trial
 from linsep.training.votes import reading_name
@@ -32,7 +32,7 @@ class Screen:
         self.compiling = 0.0
 
     def headline(self, *parts: str) -> None:
-        """Say what follows."""
+        """Print a headline."""
         self.out.print(Text(" · ".join([f"linsep {__version__}", *parts]), style="bold"))
         self._say(
             "Each X is divided by its largest entry, one factor for the whole set: Winnow takes entries up to 1, and a "
@@ -54,7 +54,7 @@ class Screen:
         self.out.print(Text.assemble((data.name, "bold cyan"), f", {data.about}"))
         several = f"; mistakes of all {data.classes} one-vs-rest classifiers" if data.classes > 2 else ""
         self._say(
-            f"{rows:,} rows to learn from, {len(data.y_test):,} to be judged by; {features:,} features, divided by "
+            f"{rows:,} training rows, {len(data.y_test):,} test rows; {features:,} features, divided by "
             f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{several}"
         )
         self.out.print(_table(trials))
@@ -92,9 +92,9 @@ class Screen:
         verdict = f"True, {many} claims" if proof.result else f"False, {proof.result.failures[0][0]} fails"
         self._say(f"Checked again, in exact arithmetic: {verdict}.")
 
-    def votes(self, runs: Sequence[Run]) -> None:
-        """Show what each way to answer is worth."""
-        self.out.print(Text("\nWhich hypothesis should answer?", style="bold cyan"))
+    def votes(self, runs: Sequence[StudyRun]) -> None:
+        """Show the error of each readout."""
+        self.out.print(Text("\nWhich hypothesis should predict?", style="bold cyan"))
         self._say(ABOUT)
         self.out.print(vote_table(runs))
 
@@ -104,7 +104,7 @@ class Screen:
         self.out.print(_summary(done, bounds=self.out.width >= NARROW))
 
     def files(self, page: Path | None, pictures: Sequence[Path]) -> None:
-        """Say where the page and the picture are, or how to get them."""
+        """Print the paths of the page and the picture, or how to get them."""
         self.out.print()
         if page is None:
             self.out.print("No report: its pictures need matplotlib, pip install 'linsep[plot]'")
@@ -128,7 +128,7 @@ class Screen:
         self.out.print(Text(fill(f"{mark:8}{meaning}", self.out.width - 1, subsequent_indent=" " * 8), style="dim"))
 
 
-def vote_table(runs: Sequence[Run]) -> Table:
+def vote_table(runs: Sequence[StudyRun]) -> Table:
     """Return a table of methods by degrees, at the end of each run."""
     made = table("answer", *(f">d = {run.degree}, T = {run.epochs[-1]:g}" for run in runs), pad=True)
     least = [min(shares[-1] for shares in run.errors.values()) for run in runs]

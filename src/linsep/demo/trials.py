@@ -27,7 +27,7 @@ RAN_OUT, LIMITED = "*", "°"
 class Trial(NamedTuple):
     """The results of a learner on a data set.
 
-    `settled` is false where it ran out of epochs while still making mistakes, `limited` true for a learner that says
+    `settled` is false where it ran out of epochs while still making mistakes, `limited` true for a learner that states
     of itself that it can't fit every data set.
     """
 

@@ -92,7 +92,7 @@ class Cluster:
     client : distributed.Client
         The client to send tasks through.
     losses : int, default=5
-        How many losses in a row are retried before giving up.
+        Number of consecutive losses that are retried.
     """
 
     def __init__(self, client: Any, losses: int = 5) -> None:
@@ -138,7 +138,7 @@ class Cluster:
                 self._wait_for_worker()
             else:
                 return
-        raise ClusterError("workers come and go before anything can be sent to them: see what their logs say")
+        raise ClusterError("workers come and go before anything can be sent to them: see their logs")
 
     def _wait_for_worker(self) -> None:
         self.notice()
@@ -184,7 +184,7 @@ class Cluster:
                 future.release()  # cancels what still runs; the traceback of an error would keep the futures alive
 
     def _threads(self) -> dict[str, int]:
-        """Return the number of threads of each worker that the scheduler knows."""
+        """Return the number of threads of each worker of the scheduler."""
         if self.client.status != "running":
             raise ClusterError("the connection to the scheduler is lost: once there is one again, start the same again")
         threads: dict[str, int] = self._guard(self.client.nthreads)
@@ -198,7 +198,7 @@ class Cluster:
         self.gone = len(self._seen.difference(there))
 
     def _assign(self, tasks: Sequence[Any], threads: Mapping[str, int]) -> dict[int, str]:
-        """Return a worker for each shard, by its number, except where Dask knows which worker has the rows.
+        """Return a worker for each shard, by its number, except where Dask records which worker has the rows.
 
         Only tasks are sent to a named worker: if no worker is left they are lost together with the shared data, and
         sent again. Rows of a collection are not sent by name, since Dask would let them wait for that worker.
@@ -396,7 +396,7 @@ def _refuse_silent(address: str) -> None:
     else:  # another program that listens there may send anything
         why = f"not in {REPLY} s" if isinstance(error, OSError) else str(error).partition("\n")[0][:100]
     raise ClusterError(
-        f"no scheduler answers at {address} ({why}): start one with dask scheduler, and workers with dask worker"
+        f"no scheduler responds at {address} ({why}): start one with dask scheduler, and workers with dask worker"
     )
 
 

@@ -112,7 +112,7 @@ def _name(begin: int, end: int) -> str:
 
 
 class Collection:
-    """A Dask collection; subclasses say how its partitions are read.
+    """A Dask collection; subclasses state how its partitions are read.
 
     Parameters
     ----------

@@ -148,5 +148,5 @@ def _collection(source: Any, y: Any, options: dict[str, Any], engine: Engine) ->
         cure = {"Series": ": to_frame() makes one of it", "Bag": ": to_dataframe() makes one of it"}.get(kind, "")
         raise TypeError(f"of Dask collections, arrays and dataframes are read, and not {kind}{cure}")
     if y is not None:
-        raise TypeError("y= goes with a Dask array; a dataframe has its labels in a column: say which with label=")
+        raise TypeError("y= is for Dask arrays; a dataframe has its labels in a column: name it with label=")
     return FrameInput(source, options, engine)

@@ -91,7 +91,7 @@ def fit(
     client : distributed.Client, address of a scheduler, or None
         The workers; None is threads of this process, `n_jobs` of the learner.
     epochs : int, optional
-        The most epochs. Default: the learner's `max_iter`.
+        Maximum number of epochs. Default: the learner's `max_iter`.
     checkpoint : path, optional
         A model file that is written after every epoch. If it exists, from the same learner and data, training resumes
         from it, and gives the same weights as an uninterrupted run.
@@ -117,7 +117,7 @@ def fit(
     """
     _refuse(learner, epochs)
     with engine_of(client, getattr(learner, "n_jobs", None)) as engine:
-        run = Run(learner, engine, source, y, options, progress)
+        run = DistributedTraining(learner, engine, source, y, options, progress)
         try:
             if learner._traits.counts_rows:
                 run.count()
@@ -147,8 +147,8 @@ def _refuse(learner: Any, epochs: int | None) -> None:
         learner._check_shards()
 
 
-class Run:
-    """One training: its shards, and their profile."""
+class DistributedTraining:
+    """A training run: its shards, and their profile."""
 
     def __init__(
         self, learner: Any, engine: Engine, source: Any, y: Any, options: dict[str, Any], progress: Report | None

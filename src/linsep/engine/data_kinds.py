@@ -126,9 +126,9 @@ class Csr(NamedTuple):
 
 
 class Single(NamedTuple):
-    """One sparse row as a user gave it, not yet checked, and the code of its class or its target.
+    """A sparse row as the user gave it, not yet checked, and the code of its class or its target.
 
-    `distinct` says that no index occurs twice.
+    `distinct` is True if no index occurs twice.
     """
 
     values: Array
@@ -144,7 +144,7 @@ class Dual(NamedTuple):
 
     Weights are those of rows, w = sum of a_j phi(x_j), so that a score is the sum of a_j K(x_j, x), and to add
     amount * x is to add the amount to the example's own weight. `kernels` has a column for each weight, `norms` are the
-    K(x, x); `indices` say which weight is the example's own, and `values` are all 1. There is no bias beside the
+    K(x, x); `indices` are the weights of the examples themselves, and `values` are all 1. There is no bias beside the
     kernel's: the last row of weights, as other examples have it, is not used.
     """
 
@@ -169,7 +169,7 @@ class Room(NamedTuple):
 
 
 class NoRoom(NamedTuple):
-    """Nothing: a pass over other rows needs no room."""
+    """Empty scratch memory, for a pass over other kinds of rows."""
 
 
 def room_for(data: Any) -> tuple[Array, ...]:

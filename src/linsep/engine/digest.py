@@ -1,7 +1,7 @@
 """Identify compiled code on disk by a digest of its source.
 
-Numba's cache knows the kernel's own file only. The digest covers the rest: every file of this package's engine and,
-for a rule, its fields, its step's bytecode and all that it reads, found recursively. It is captured by the kernel,
+Numba's cache depends on the kernel's own file only. The digest covers the rest: every file of this package's engine
+and, for a rule, its fields, its step's bytecode and all that it reads, found recursively. It is captured by the kernel,
 so that a change anywhere gives other machine code. Where the digest can't be known, None: compile in each process.
 """
 

@@ -7,7 +7,19 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dual, RowPlace, Single, entries, inside
-from linsep.engine.links import SMALLEST, TINY, Additive, FreeBias, Imaged, Scaled, image_of, peak, ratio, trusted
+from linsep.engine.links import (
+    SMALLEST,
+    TINY,
+    Additive,
+    Clipped,
+    FreeBias,
+    Imaged,
+    Scaled,
+    image_of,
+    peak,
+    ratio,
+    trusted,
+)
 from linsep.engine.multimethods import cold, inlined, multimethod
 from linsep.engine.native import unsigned
 
@@ -88,6 +100,7 @@ def _(w: Additive, z: float, X: Any, x: RowPlace, room: Any) -> float:
 
 @to_score.when(Scaled)
 @to_score.when(FreeBias)
+@to_score.when(Clipped)
 def _(w: Scaled, z: float, X: Any, x: RowPlace, room: Any) -> float:
     return w.scale[0] * z
 
@@ -99,6 +112,7 @@ def _(w: Additive, z: Array, S: Any, x: RowPlace, lo: int, hi: int) -> None:
 
 @to_scores.when(Scaled)
 @to_scores.when(FreeBias)
+@to_scores.when(Clipped)
 def _(w: Scaled, z: Array, S: Any, x: RowPlace, lo: int, hi: int) -> None:
     for c in range(lo, hi):
         z[c] *= w.scale[c]

@@ -37,9 +37,9 @@ class NotFlatError(Exception):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a flat function is to be run.
+    """Target of a flat function: compiled code or plain Python.
 
-    `calls` has the function that is called in place of another, or of an operator between two numbers; None stands for
+    `calls` has the function that is called in place of another, or of an operator between two numbers; None represents
     the argument itself. If `compiled` is False, constants are Python's own numbers, functions that are compiled apart
     are inlined, and calls of functions marked as omitted are left out.
     """
@@ -251,7 +251,7 @@ class FlatWriter:
         return ast.Call(self.lifted(Static(_apart(source, name, writer.globals))), given, [])
 
     def let(self, name: str, scope: Scope, value: Value) -> None:
-        """Make a local name stand for a value."""
+        """Make a local name represent a value."""
         scope.values[name] = value
         if scope.assigned.get(name, 0) == 1 and isinstance(value, ast.Name):
             self.single.add(value.id)
@@ -448,7 +448,7 @@ class Body:
             out.append(ast.While(test=test, body=body, orelse=[]))
 
     def _assign(self, target: ast.expr, value: Value, out: list[ast.stmt]) -> None:
-        """Assign a value to a target, or let the target's name stand for the value."""
+        """Assign a value to a target, or let the target's name represent the value."""
         writer, scope = self.writer, self.scope
         if isinstance(target, ast.Tuple):
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):

@@ -3,9 +3,9 @@
 Numba raises where it finds no writable folder, where a file can't be written, and where a file is damaged. Here such a
 kernel is compiled again. One line on stderr reports the first fault that compiling again costs time for in later runs.
 
-Cached code is unpickled and run, so whoever writes to the folder runs code as the reader. The user's cache folder and a
-folder below the system's temporary folder are used only if they can't be written to by everybody, and are not another
-user's.
+Cached code is unpickled and run, so a user who writes to the folder runs code as the reader. The user's cache folder
+and a folder below the system's temporary folder are used only if they can't be written to by everybody, and are not
+another user's.
 """
 
 import hashlib

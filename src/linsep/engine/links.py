@@ -4,7 +4,8 @@
 |-------------|---------------------|--------------------------------------------|--------------------------------|
 | additive    | `Additive`          | w = s                                      | perceptron, passive-aggressive |
 | scaled      | `Scaled`            | w = scale * s, with ||w||² kept up to date | rules that shrink; ROMMA       |
-| free bias   | `FreeBias`          | scaled, but for the bias                  | those of `linsep.compat`       |
+| free bias   | `FreeBias`          | scaled, but for the bias                   | those of `linsep.compat`       |
+| clipped     | `Clipped`           | free bias, and clipped towards 0           | the same with an L1 penalty    |
 | exponential | `Imaged`, form 0    | w = softmax(number * s)                    | Winnow                         |
 | sinh        | `Imaged`, form 1    | w ~ sinh(number * s)                       | balanced Winnow, in p weights  |
 | p-norm      | `Imaged`, form 2    | w ~ sign(s) |s|^number, number = p - 1     | p-norm perceptron              |
@@ -19,7 +20,7 @@ relative to its own highest sum, and once such rows have cost as much as a new i
 moves to the highest sum (:data:`recenter`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """
 
-from math import exp, expm1, frexp, inf, ldexp, log
+from math import copysign, exp, expm1, frexp, inf, ldexp, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ class Scaled(NamedTuple):
     """w = scale * s, folded into s when the scale leaves (floor, 1e100).
 
     `norm2` is ||w||² of each binary classifier and `age` its updates since that was last measured, if `normed`. In
-    `dual` weights s says how much of each row there is, so that ||w||² can't be measured by it.
+    `dual` weights s has the coefficients of the rows, so that ||w||² can't be computed from it.
     """
 
     s: Array
@@ -62,9 +63,33 @@ class Scaled(NamedTuple):
 
 
 class FreeBias(Scaled):
-    """Scaled weights of which the bias never shrinks, and has no part in `norm2`."""
+    """Scaled weights of which the bias never shrinks, and has no part in `norm2`.
+
+    Where they are not `normed`, `norm2` is that of the weights of the features of the row last added: what
+    scikit-learn's stochastic estimators take for ||w||² on sparse rows when they look whether to stop.
+    """
 
     __slots__ = ()
+
+
+class Clipped(NamedTuple):
+    """The weights of `FreeBias`, which every round also pulls towards 0, and not beyond: an L1 penalty.
+
+    A weight is pulled when a row has its feature, by all that it has missed. `pull` is the sum of all rounds' pulls,
+    `pulled` how far each weight was moved by them, and `norm1` the sum of |s| of the weights that `norm2` is of.
+    Source: Tsuruoka, Tsujii and Ananiadou (2009), stochastic gradient descent with a cumulative penalty.
+    """
+
+    s: Array
+    scale: Array
+    norm2: Array
+    age: Array
+    floor: float
+    normed: bool
+    dual: bool
+    pull: Array
+    pulled: Array
+    norm1: Array
 
 
 EXPONENTIAL, SINH, P_NORM = range(3)
@@ -73,7 +98,7 @@ EXPONENTIAL, SINH, P_NORM = range(3)
 class Imaged(NamedTuple):
     """Weights known up to a positive factor, of one of three forms, each with its number (a rate, or p - 1).
 
-    Exponential: w_j = e^{number s_j} / Z; the bias row stands for two weights, of the features +bias and -bias.
+    Exponential: w_j = e^{number s_j} / Z; the bias row represents two weights, of the features +bias and -bias.
     Sinh: w_j = (e^{number s_j} - e^{-number s_j}) / Z. P-norm: w_j = sign(s_j) |s_j|^number / Z.
     """
 
@@ -98,10 +123,12 @@ scale_by = multimethod(0)
 needs_fold = multimethod(0)
 """needs_fold(w, lo): whether the binary classifier's scale has left the range in which it is accurate."""
 fold = multimethod(0)
-"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
+"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and compute ||w||² again if s determines it."""
 measure = multimethod(0)
 """measure(w, lo, keep, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies
 times in the binary classifier (+x to one class and -x to another are two). `score` is that before w shrank."""
+norm1 = multimethod(0)
+"""norm1(w, c): the sum of the |weights| of column c, where the link keeps it; else 0."""
 recenter = multimethod(0)
 """recenter(w, lo, hi): move the origin to the highest sum, once rescored rows have cost as much as that does."""
 
@@ -115,31 +142,56 @@ def trusted(score: float) -> bool:
 @scoring_table.when(Additive)
 @scoring_table.when(Scaled)
 @scoring_table.when(FreeBias)
+@scoring_table.when(Clipped)
 def _(w: Additive | Scaled) -> Array:
     return w.s
 
 
 @touch.when(Additive)
 @touch.when(Scaled)
-@touch.when(FreeBias)
 def _(w: Additive | Scaled, j: int, c: int, d: float) -> None:
     w.s[j, c] += d
 
 
+@touch.when(Clipped)
+def _(w: Clipped, j: int, c: int, d: float) -> None:
+    s = w.s[j, c]
+    w.s[j, c] = s + d
+    if not is_bias(w, j):
+        w.norm1[c] += abs(s + d) - (abs(s) if w.normed else 0.0)
+        if not w.normed:
+            w.norm2[c] += (w.scale[c] * (s + d)) ** 2
+
+
+@touch.when(FreeBias)
+def _(w: FreeBias, j: int, c: int, d: float) -> None:
+    w.s[j, c] += d
+    if not (w.normed or is_bias(w, j)):
+        w.norm2[c] += (w.scale[c] * w.s[j, c]) ** 2
+
+
+@norm1.when(Clipped)
+def _(w: Clipped, c: int) -> float:
+    return w.scale[c] * w.norm1[c]
+
+
 @factor.when(Scaled)
 @factor.when(FreeBias)
+@factor.when(Clipped)
 def _(w: Scaled, c: int) -> float:
     return w.scale[c]
 
 
 @norm2.when(Scaled)
 @norm2.when(FreeBias)
+@norm2.when(Clipped)
 def _(w: Scaled, lo: int) -> float:
     return w.norm2[lo]
 
 
 @scale_by.when(Scaled)
 @scale_by.when(FreeBias)
+@scale_by.when(Clipped)
 def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
     for c in range(lo, hi):
         w.scale[c] *= keep
@@ -148,6 +200,7 @@ def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
 
 @needs_fold.when(Scaled)
 @needs_fold.when(FreeBias)
+@needs_fold.when(Clipped)
 def _(w: Scaled, lo: int) -> bool:
     return not w.floor < abs(w.scale[lo]) < SCALE_LIMIT or (w.age[lo] >= REMEASURE and not w.dual)
 
@@ -168,19 +221,51 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
 
 @measure.when(FreeBias)
 def _(w: FreeBias, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
+    w.norm2[lo] = norm2_after(w, lo, keep, amount, score, X, x) if w.normed else 0.0
+
+
+@measure.when(Clipped)
+def _(w: Clipped, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace, copies: float) -> None:
+    w.norm2[lo] = norm2_after(w, lo, keep, amount, score, X, x) if w.normed else 0.0
+    if not w.normed:
+        w.norm1[lo] = 0.0
+
+
+@inlined
+def norm2_after(w: Any, lo: int, keep: float, amount: float, score: float, X: Any, x: RowPlace) -> float:
+    """Return ||w||², without the bias, after amount * x is added; `score` is that before w shrank."""
     bias = X.bias * w.s[w.s.shape[0] - 1, lo] * w.scale[lo]
-    w.norm2[lo] += amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias) * copies)
+    return w.norm2[lo] + amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias))
 
 
 @fold.when(FreeBias)
 def _(w: FreeBias, lo: int, hi: int, factor: float) -> None:
     last = w.s.shape[0] - 1
     for c in range(lo, hi):
-        w.norm2[c] = 0.0
+        if w.normed or factor == 0.0:
+            w.norm2[c] = 0.0
     for j in range(last):
         for c in range(lo, hi):
             w.s[j, c] *= factor
-            w.norm2[c] += w.s[j, c] * w.s[j, c]
+            if w.normed:
+                w.norm2[c] += w.s[j, c] * w.s[j, c]
+    for c in range(lo, hi):
+        w.s[last, c] *= w.scale[c]
+        w.scale[c] = 1.0
+
+
+@fold.when(Clipped)
+def _(w: Clipped, lo: int, hi: int, factor: float) -> None:
+    last = w.s.shape[0] - 1
+    for c in range(lo, hi):
+        w.norm1[c] *= factor
+        if w.normed or factor == 0.0:
+            w.norm2[c] = 0.0
+    for j in range(last):
+        for c in range(lo, hi):
+            w.s[j, c] *= factor
+            if w.normed:
+                w.norm2[c] += w.s[j, c] * w.s[j, c]
     for c in range(lo, hi):
         w.s[last, c] *= w.scale[c]
         w.scale[c] = 1.0
@@ -195,7 +280,7 @@ def _(w: Scaled, lo: int, keep: float, amount: float, score: float, X: Any, x: R
 
 @inlined
 def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
-    """Return the weight of a sum s in row j, up to the positive factor that `origin` stands for."""
+    """Return the weight of a sum s in row j, up to the positive factor that `origin` represents."""
     if w.form == EXPONENTIAL and not is_bias(w, j):
         return exp_or_inf(w.number * (s - origin))
     if s == 0:
@@ -205,7 +290,9 @@ def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
         size = r**w.number if w.number * log(r) < MOST else inf
     else:  # e^{number s} - e^{-number s}, without cancellation near 0
         size = exp_or_inf(w.number * (abs(s) - origin)) * -expm1(-2 * w.number * abs(s))
-    return size if s > 0 else -size
+    return copysign(
+        size, s
+    )  # not a choice by s > 0, which may be compiled to a branch that is mispredicted half the time
 
 
 @inlined
@@ -298,5 +385,7 @@ for _kind in (Additive, Imaged):
     needs_fold.when(_kind)(_no)
     for _verb in (scale_by, fold, measure):
         _verb.when(_kind)(_nothing)
-for _kind in (Additive, Scaled, FreeBias):
+for _kind in (Additive, Scaled, FreeBias, Clipped):
     recenter.when(_kind)(_nothing)
+for _kind in (Additive, Scaled, FreeBias, Imaged):
+    norm1.when(_kind)(_zero)

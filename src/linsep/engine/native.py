@@ -26,7 +26,7 @@ from linsep.engine.arrays import views
 Function = TypeVar("Function", bound=Callable[..., Any])
 INLINED = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 CAN_PACK = binding.get_host_cpu_features().get("avx512vl", False)
-"""Whether the processor packs nonzeros by itself; elsewhere LLVM's own way is slower than a plain loop."""
+"""True if the processor has an instruction that packs nonzeros; without it, a plain loop is faster than LLVM's code."""
 
 
 def primitive(compiled: Any, omitted: bool = False) -> Callable[[Function], Function]:

@@ -2,16 +2,16 @@
 
 Three passes learn: :func:`learn_rows` (one column of weights), :func:`learn_classes` (each class against the rest, all
 in one walk over a row) and :func:`learn_pairs` (the true class against its rival). Two score: :func:`score_rows` and
-:func:`score_classes`. Each is compiled for the kinds it is asked for and kept on disk. Kinds travel as plain tuples,
+:func:`score_classes`. Each is compiled for given kinds and kept on disk. Kinds travel as plain tuples,
 which numba unpacks much faster than named ones, and get their names back inside.
 
-Whether imaged weights need what is rarely done is asked here, not inside the verbs that do it: a call with arrays in
-its hands counts references, even where it then does nothing.
+The passes decide whether imaged weights need rare work, such as a new image, before they call the function for it.
 
 A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
 there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status
-FLAW the data can't be read, and the position says why. Single rows are learned in place, so that their pass also stops
-before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks them.
+FLAW the data can't be read, and the position states why. Single rows are learned in place, so that their pass also
+stops before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks
+them.
 
 A pass over a single row holds Python's lock, so that a thread that predicts single rows reads the weights from before
 an update or from after it.
@@ -44,17 +44,17 @@ from linsep.engine.data_kinds import (
 )
 from linsep.engine.digest import digest_of
 from linsep.engine.dots import all_trusted, best_rival, gather_all, to_score, to_scores
-from linsep.engine.links import Imaged, factor, measure, norm2, recenter, scoring_table, trusted
+from linsep.engine.links import Clipped, Imaged, factor, measure, norm2, recenter, scoring_table, trusted
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import Bound, flat, line, opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, see, tick
 from linsep.engine.step import reads_norm, step, takes_targets
 from linsep.engine.tiers import Tiered
-from linsep.engine.updates import fits, record, shrink, spread, spread_all, spread_all_apart, spread_apart
+from linsep.engine.updates import clip, fits, record, shrink, spread, spread_all, spread_all_apart, spread_apart
 
 DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW, TOO_LARGE = range(6)
 AHEAD = 8
-"""How many rows ahead of the current one a pass prefetches."""
+"""Number of rows that a pass prefetches."""
 
 
 class ClassRoom(NamedTuple):
@@ -169,7 +169,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom, real = room_kind(Data), takes_targets(Rule)
+    RowRoom, real, clips = room_kind(Data), takes_targets(Rule), Link is Clipped
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
@@ -211,16 +211,20 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                 return p, status
             tally.rounds[0] = t
             tick(readout, w, weight)
-            see(readout, rule, score, y, norm2(w, 0), 0)
+            see(readout, rule, w, score, y, 0)
             # Mistakes are counted on both sides of this branch, so that a row has one branch to mispredict, not two.
             if amount == 0.0 and keep == 1.0:
                 count(tally, 0, y * score <= 0, amount)
+                if clips:
+                    clip(w, readout, S, entries(X, x, S), rule.pull(float(t)))
                 continue
             count(tally, 0, y * score <= 0, amount)
             shrink(w, readout, 0, 1, keep)
             if amount != 0.0:
                 measure(w, 0, keep, amount, score, X, x, 1.0)
                 (spread_apart if imaged else spread)(w, readout, S, entries(X, x, S), amount / factor(w, 0))
+            if clips:
+                clip(w, readout, S, entries(X, x, S), rule.pull(float(t)))
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
@@ -233,14 +237,17 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
 
     Called like :func:`learn_rows`, with `codes` the column of each row's class, and more bound: the room of
     :class:`ClassRoom`, `far` (the weights are too large for the cache: prefetch the next row's), `base` (what to add to
-    a column for its class in the log) and `known` (how many of the columns are labels, for the count of errors; 0 where
-    there is none).
+    a column for its class in the log), `known` (how many of the columns are labels, for the count of errors; 0 where
+    there is none), and `seen` and `begin`: where the columns are a block of all, the pass writes the scores of the row
+    at position p of the order to line p - begin of `seen`, which has all columns. Else `seen` is empty.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom = room_kind(Data)
+    RowRoom, clips = room_kind(Data), Link is Clipped
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, far, base, known = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, far, base, known, seen, begin = (
+            opened(bound)
+        )
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
         tally, log, room, each = Tally(*tally_), Log(*log_), RowRoom(*room_), ClassRoom(*each_)
         defect = flaw(X)
@@ -252,6 +259,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
         scores, keeps, amounts, columns = each.scores, each.keeps, each.amounts, each.columns
         if single and imaged:
             each.debts[:] = w.debt
+        blocked = seen.shape[0] > 0
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -292,9 +300,12 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             tick(readout, w, weight)
             if known > 0 and not wins(scores, known, true):
                 tally.errors[0] += 1
+            if blocked:
+                for c in range(K):
+                    seen[p - begin, base + c] = scores[c]
             n = 0
             for c in range(K):
-                see(readout, rule, scores[c], 1.0 if c == true else -1.0, norm2(w, c), c)
+                see(readout, rule, w, scores[c], 1.0 if c == true else -1.0, c)
                 keep, amount = keeps[c], amounts[c]
                 count(tally, c, scores[c] <= 0 if c == true else scores[c] >= 0, amount)
                 shrink(w, readout, c, c + 1, keep)
@@ -306,6 +317,8 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                     record(log, first + i, t, base + c, 0, scores[c], keep, amount)
             if n > 0:
                 (spread_all_apart if imaged else spread_all)(w, readout, S, x, columns, amounts, n)
+            if clips:
+                clip(w, readout, S, x, rule.pull(float(t)))
         return stop, DONE
 
     return _learner(kernel, "learn_classes", Rule, Link, Readout, Data)
@@ -315,7 +328,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
 def learn_pairs(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     """Return the pass of a rule over rows for columns that are one binary classifier: the true class against its rival.
 
-    Called like :func:`learn_classes`, without `base` and `known`.
+    Called like :func:`learn_classes`, without `base` and what follows.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
     RowRoom = room_kind(Data)
@@ -354,7 +367,7 @@ def learn_pairs(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             true = np.intp(label_of(X, codes, i))
             rival = best_rival(scores, true)
             if rival < 0:
-                if not isfinite(scores[true] + 0.0 * xx):
+                if not isfinite(scores[true] + 0.0 * xx if normed else scores[true]):
                     return p, BAD_SCORE
                 tally.rounds[0] = t
                 tick(readout, w, weight)

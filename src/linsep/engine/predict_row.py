@@ -14,7 +14,7 @@ from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import Bound, opened
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW
-from linsep.engine.readouts import Average, Last
+from linsep.engine.readouts import Average, Last, RecentAverage
 from linsep.engine.tiers import Tiered
 
 weight_of = multimethod(0, 1)
@@ -38,6 +38,8 @@ def _(w: Imaged, readout: Last, j: int, c: int) -> float:
 
 @weight_of.when(Additive, Average)
 @weight_of.when(Scaled, Average)
+@weight_of.when(Additive, RecentAverage)
+@weight_of.when(Scaled, RecentAverage)
 def _(w: Any, readout: Average, j: int, c: int) -> float:
     total = readout.mass[c] * w.s[j, c] - readout.u[j, c]
     return total / readout.clock[0] if readout.clock[0] > 0 else total

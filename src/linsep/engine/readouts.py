@@ -6,13 +6,19 @@ each round needs, in O(nonzeros) an update. With w = scale * s, the sum of the w
     mass * s - u,    mass = sum of the scales so far,    u = sum over updates of mass * (step of s),
 
 and for weights that never shrink mass is the number of rounds: the textbook's a = v - u/m. A sample weight counts as
-that many rounds. `Log` and `Tally` are the run's own record: its updates in order, and its counts.
+that many rounds.
+
+`RecentAverage` forgets: a round counts r = 1 - 1/N times as much as the next, so that a <- r a + w / N once there were
+many rounds. It is the same sum with a mass that grows: round t weighs r^-t. Where these weights get large, all are
+multiplied by a power of two, which changes no average.
+
+`Log` and `Tally` record the run: its updates in order, and its counts.
 """
 
 from typing import Any, NamedTuple
 
 from linsep.engine.arrays import Array
-from linsep.engine.links import factor
+from linsep.engine.links import factor, norm1, norm2
 from linsep.engine.multimethods import multimethod
 
 
@@ -28,6 +34,23 @@ class Average(NamedTuple):
     clock: Array
 
 
+class RecentAverage(NamedTuple):
+    """The average of the weights before each round, of which each round counts `growth` times the one before it.
+
+    `latest` is the weight of the last round; 0 before the first.
+    """
+
+    u: Array
+    mass: Array
+    clock: Array
+    latest: Array
+    growth: Array
+
+
+AVERAGES = (Average, RecentAverage)
+"""Averages of all rounds, whose u, mass and clock mean the same."""
+
+
 class LastWithLosses(NamedTuple):
     """The weights at the end, and the sum of the losses of all rounds in each column."""
 
@@ -35,7 +58,7 @@ class LastWithLosses(NamedTuple):
 
 
 class AverageWithLosses(NamedTuple):
-    """As `Average`, but a weighted row counts as one round; and the sum of the losses as in `LastWithLosses`."""
+    """Like `Average`, but a weighted row counts as one round, and losses are summed as in `LastWithLosses`."""
 
     u: Array
     mass: Array
@@ -45,6 +68,8 @@ class AverageWithLosses(NamedTuple):
 
 MASS_LIMIT, TOTAL_LIMIT = 2.0**432, 2.0**1000
 """Single rows are learned while an average's masses and totals are not above."""
+LATEST_LIMIT, SHRINK = 2.0**64, 2.0**-64
+"""A round of a larger weight than the first makes all weights shrink by the second."""
 MISTAKES, UPDATES, SKIPPED = range(3)
 
 
@@ -66,7 +91,7 @@ class Log(NamedTuple):
 
     A line of `numbers` is the row, the round, and the classes that the update names: none (binary), one, or the true
     class and its rival. A line of `sizes` is the amount, and what was kept, where they are not 1; else empty. `scores`
-    are those before each update, for what is later asked of the weights on the way; no room if nothing is.
+    are those before each update, for readouts that predict with earlier hypotheses; else there is no room for them.
     """
 
     numbers: Array
@@ -78,11 +103,11 @@ class Log(NamedTuple):
 tick = multimethod(0)
 """tick(readout, w, weight): a round begins; the weights as they are count `weight` times."""
 see = multimethod(0)
-"""see(readout, rule, score, y, ww, c): the rule is shown a row's score and y; add its loss if losses are summed."""
+"""see(readout, rule, w, score, y, c): the rule is shown a row's score and y; add its loss if losses are summed."""
 note = multimethod(0)
-"""note(readout, j, c, d): s[j, c] has moved by d."""
+"""note(readout, j, c, d): d was added to s[j, c]."""
 has_room = multimethod(0)
-"""has_room(readout, j, c, d): whether s[j, c] may move by up to d without a number of the readout leaving its range."""
+"""has_room(readout, j, c, d): whether all numbers of the readout stay in range if s[j, c] changes by up to d."""
 bank = multimethod(0)
 """bank(readout, w, lo, hi): keep the sum so far, before the meaning of s changes."""
 
@@ -100,6 +125,23 @@ def _(readout: Average, w: Any, weight: float) -> None:
         readout.mass[c] += weight * factor(w, c)
 
 
+@tick.when(RecentAverage)
+def _(readout: RecentAverage, w: Any, weight: float) -> None:
+    latest = readout.latest[0]
+    if latest > LATEST_LIMIT:
+        for c in range(readout.mass.shape[0]):
+            for j in range(readout.u.shape[0]):
+                readout.u[j, c] *= SHRINK
+            readout.mass[c] *= SHRINK
+        readout.clock[0] *= SHRINK
+        latest *= SHRINK
+    latest = latest * readout.growth[0] if latest > 0 else 1.0
+    readout.latest[0] = latest
+    readout.clock[0] += weight * latest
+    for c in range(readout.mass.shape[0]):
+        readout.mass[c] += weight * latest * factor(w, c)
+
+
 @tick.when(AverageWithLosses)
 def _(readout: AverageWithLosses, w: Any, weight: float) -> None:
     readout.clock[0] += 1.0
@@ -109,14 +151,15 @@ def _(readout: AverageWithLosses, w: Any, weight: float) -> None:
 
 @see.when(Last)
 @see.when(Average)
-def _(readout: Any, rule: Any, score: float, y: float, ww: float, c: int) -> None:
+@see.when(RecentAverage)
+def _(readout: Any, rule: Any, w: Any, score: float, y: float, c: int) -> None:
     pass
 
 
 @see.when(LastWithLosses)
 @see.when(AverageWithLosses)
-def _(readout: Any, rule: Any, score: float, y: float, ww: float, c: int) -> None:
-    readout.losses[c] += rule.loss(score, y, ww)
+def _(readout: Any, rule: Any, w: Any, score: float, y: float, c: int) -> None:
+    readout.losses[c] += rule.loss(score, y, norm2(w, c), norm1(w, c))
 
 
 @note.when(Last)
@@ -126,6 +169,7 @@ def _(readout: Last, j: int, c: int, d: float) -> None:
 
 
 @note.when(Average)
+@note.when(RecentAverage)
 @note.when(AverageWithLosses)
 def _(readout: Average, j: int, c: int, d: float) -> None:
     readout.u[j, c] += readout.mass[c] * d
@@ -138,6 +182,7 @@ def _(readout: Last, j: int, c: int, d: float) -> bool:
 
 
 @has_room.when(Average)
+@has_room.when(RecentAverage)
 @has_room.when(AverageWithLosses)
 def _(readout: Average, j: int, c: int, d: float) -> bool:
     mass = abs(readout.mass[c])
@@ -151,6 +196,7 @@ def _(readout: Last, w: Any, lo: int, hi: int) -> None:
 
 
 @bank.when(Average)
+@bank.when(RecentAverage)
 @bank.when(AverageWithLosses)
 def _(readout: Average, w: Any, lo: int, hi: int) -> None:
     for c in range(lo, hi):

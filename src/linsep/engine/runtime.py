@@ -19,12 +19,12 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 MOST = 1 << 16
-"""Threads that may be asked for."""
+"""The largest `n_jobs`."""
 SIGNALS = tuple(sorted(map(int, signal.valid_signals())))
 
 
 def threads(n_jobs: int | None) -> int:
-    """Return the number of threads that `n_jobs` asks for: None is 1, -1 all cores, -2 all but one."""
+    """Return the number of threads that `n_jobs` means: None is 1, -1 all cores, -2 all but one."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs > MOST:
@@ -80,7 +80,7 @@ def _controller() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS from starting threads inside of the block, in whatever thread of ours it is."""
+    """Keep BLAS from starting threads inside the block, in every thread of this process."""
     with _lock:
         limit = _inside[0] if _inside else ExitStack()
         if not _inside:

@@ -5,11 +5,12 @@ A rule is a NamedTuple of numbers with one pure method, in one of two forms::
     step(self, score, y, xx) -> amount                      s = s + amount * x
     step(self, score, y, xx, ww, t) -> (keep, amount)       s = keep * s + amount * x
 
-A rule may also have `loss(self, score, y, ww)`, which some readouts sum over the rounds: the row's loss, and the
-penalty of the weights before the step.
+A rule may also have `loss(self, score, y, ww, w1)`, which some readouts sum over the rounds: the row's loss, and the
+penalty of the weights before the step, whose ||w||_1 is `w1`. A rule with an L1 penalty has `pull(self, t)`: how far
+round t pulls each weight towards 0.
 
 `score` is w.x before the update, `y` is -1.0 or +1.0, `xx` is ||x||^2 (the bias feature included), `ww` is
-||w||^2 and `t` is the number of the round, counted from 1 over all epochs. :func:`promises` says more of a rule.
+||w||^2 and `t` is the number of the round, counted from 1 over all epochs. :func:`promises` states more of a rule.
 """
 
 import dis
@@ -39,7 +40,7 @@ def promises(
     """Decorate a rule with what it promises.
 
     `reads="sign"`: only the sign of the score matters to it, so that it may drive weights whose scores are known up
-    to a positive factor. `unit=True`: a step is y or 0 and nothing shrinks, so that a log of the rows says all.
+    to a positive factor. `unit=True`: a step is y or 0 and nothing shrinks, so that a log of the rows suffices.
     `settles=False`: it updates on nearly every row, separated or not, so that its updates are logged only on request.
     `needs_norm=False`: a rule of the second form that does not read `ww`, which then is not kept.
     `targets=True`: y is any number, and the pass over one column is given the numbers in place of codes of classes.
@@ -120,7 +121,7 @@ def check_weights(rule: Any, weights: Array) -> None:
 
 
 def check_rule(rule: Any) -> None:
-    """Raise a TypeError that says what is missing when `rule` does not have the form of a rule."""
+    """Raise a TypeError that states what is missing when `rule` does not have the form of a rule."""
     kind = type(rule)
     if isinstance(rule, type):
         raise TypeError(f"a rule is an instance, not a class: write {rule.__name__}() instead of {rule.__name__}")

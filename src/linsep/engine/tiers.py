@@ -1,7 +1,7 @@
 """Run small work in Python and compile the rest, with the same bits.
 
 Compiling a kernel takes a second or more; small work takes less, even in Python. A :class:`Tiered` function therefore
-begins in Python. Its work, in products of a weight and an entry, says when it leaves Python:
+begins in Python. Its work, in products of a weight and an entry, states when it leaves Python:
 
 - beyond :data:`COMPILE`, it is compiled;
 - beyond :data:`LOAD`, compiled code is used if the disk cache has it. The first such code of a process also starts the
@@ -32,7 +32,7 @@ from linsep.engine.flatten import Dialect, flatten
 from linsep.engine.kernel_cache import KernelCache
 from linsep.engine.runtime import uninterrupted
 
-START, LOAD, COMPILE = 1_000_000, 50_000, 3_000_000
+START, LOAD, COMPILE = 1_000_000, 50_000, 20_000_000
 CHOICES = ("auto", "always", "never")
 _choice = os.environ.get("LINSEP_COMPILE", "auto")
 if _choice not in CHOICES:
@@ -137,7 +137,7 @@ class Tiered:
     spent = 0
     """The work of all functions in Python."""
     started = False
-    """Whether a function of this process has left Python."""
+    """True if a function of this process has left Python."""
 
     def __init__(
         self, template: Callable[..., Any], work: Callable[..., int] | None, *, name: str = "",

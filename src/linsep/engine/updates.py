@@ -12,6 +12,7 @@ from linsep.engine.data_kinds import RowPlace
 from linsep.engine.links import (
     SCALE_LIMIT,
     Additive,
+    Clipped,
     FreeBias,
     Imaged,
     Scaled,
@@ -41,7 +42,8 @@ def _(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
 
 
 @restore_bias.when(FreeBias)
-def _(w: FreeBias, readout: Any, lo: int, hi: int, keep: float) -> None:
+@restore_bias.when(Clipped)
+def _(w: FreeBias | Clipped, readout: Any, lo: int, hi: int, keep: float) -> None:
     last = w.s.shape[0] - 1
     for c in range(lo, hi):
         d = w.s[last, c] / keep - w.s[last, c]
@@ -67,7 +69,7 @@ def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
 def fits(w: Any, readout: Any, S: Any, x: RowPlace, lo: int, hi: int, keep: float, amount: float) -> bool:
     """Return whether w = keep * w + amount * x leaves all sums of columns lo to hi, and their average, in range.
 
-    The sums before must be in range. Where only some of the columns will be updated the answer may be a needless no.
+    The sums before must be in range. If only some of the columns are updated, the result may be False without need.
     """
     fine = True
     scale = abs(factor(w, lo) * keep)
@@ -125,6 +127,32 @@ def spread_all(w: Any, readout: Any, S: Any, x: RowPlace, columns: Array, amount
             d = amounts[q] * S.bias
             touch(w, S.features, c, d)
             note(readout, S.features, c, d)
+
+
+@inlined
+def clip(w: Clipped, readout: Any, S: Any, x: RowPlace, pull: float) -> None:
+    """Pull the weights of a row's features towards 0 by what they have missed of the pulls of all rounds so far.
+
+    A weight that would change its sign is 0; the bias is never pulled.
+    """
+    for c in range(w.s.shape[1]):
+        w.pull[c] += pull
+    for k in range(x.start, x.stop):
+        j = unsigned(S.indices[k])
+        for c in range(w.s.shape[1]):
+            s, scale = w.s[j, c], w.scale[c]
+            if s > 0.0:
+                left = max(0.0, s - (w.pull[c] + w.pulled[j, c]) / scale)
+            elif s < 0.0:
+                left = min(0.0, s + (w.pull[c] - w.pulled[j, c]) / scale)
+            else:
+                continue
+            w.s[j, c] = left
+            w.pulled[j, c] += scale * (left - s)
+            if w.normed:
+                w.norm1[c] += abs(left) - abs(s)
+                w.norm2[c] += scale * scale * (left * left - s * s)
+            note(readout, j, c, left - s)
 
 
 @cold

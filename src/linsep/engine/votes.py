@@ -1,8 +1,8 @@
 """Sum the votes of all hypotheses of a run in compiled code, without storing any of them.
 
 A hypothesis differs from the one before it by one row, v_{k+1} = keep_k v_k + amount_k x_{place_k}, so that its scores
-on all points do by one row of the kernel matrix between the rows of updates and the points. Points are asked side by
-side, a block of them in each walk over the updates. What each addition to a score rounds off is summed beside it
+on all points do by one row of the kernel matrix between the rows of updates and the points. A block of
+points is scored in each walk over the updates. What each addition to a score rounds off is summed beside it
 (Knuth's two-sum), so that however many updates there are, a sign is wrong only where the score is nothing but rounding
 of the products themselves.
 """
@@ -48,18 +48,18 @@ def walk(
     places, amounts, keeps : (K,)
         Update k makes hypothesis k + 1 of hypothesis k. One of amount 0 and keep 1 changes nothing.
     counts, scales : (K + 1,)
-        How many rounds each hypothesis was used for, and the inverse of its norm (0 for none).
+        Number of rounds of each hypothesis, and the inverse of its norm (0 for none).
     marks : (M,), rising
         Hypotheses after which to write down what has been summed so far.
     picks, points : (Q,), picks rising
-        Which hypothesis is scored alone, and for which point.
+        The hypothesis that is scored alone, and its point.
     score : (points,)
         The scores of hypothesis 0; changed on the way.
     votes, sums, units, lasts : (M, points), written
         Up to each mark: sum of counts * sign(score), of counts * score, of counts * scale * score, and the score. With
         no room for them, all but the votes are left out.
     picked : (Q,), written
-        The scores asked for by `picks`.
+        The scores that `picks` names.
     """
     lost, totals = np.zeros(len(score)), np.zeros((3, len(score)))
     _walk(
@@ -112,7 +112,7 @@ def poll(
 ) -> bool:  # fmt: skip
     """Let the classifiers of a run vote, each for the class of its highest score; of equal ones the first.
 
-    Tells whether no score left the numbers.
+    True if every score is finite.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def poll(
         Update k adds to the scores of its column, and takes from those of its rival. Where there is none, -1, only its
         own column shrinks; else all do. From then on the scores of its column are multiplied with its scale.
     counts : (K + 1,)
-        How many rounds there were before each update, since the one before; and after the last.
+        Number of rounds before each update, since the previous update; and after the last.
     score, scale : (columns, points) and (columns,)
         The scores at first, and what they are multiplied with; changed on the way.
     votes : (columns, points)

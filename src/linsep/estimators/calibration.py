@@ -26,7 +26,7 @@ FIRST_BLOCK, BLOCK_SHARE, LONGEST_BLOCK = 16, 8, 1024
 Method = Literal["sigmoid", "isotonic", "temperature"]
 Map = Platt | Isotonic | Temperature
 CERTAIN = 2.0**-52
-"""How near to 0 and 1 a probability may come before its log-odds are taken."""
+"""Least distance of a probability from 0 and 1 in its log-odds."""
 METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
 """The methods with a map for each class."""
 
@@ -55,7 +55,7 @@ class Recent(NamedTuple):
         return Recent(*(part[-window:] for part in more))
 
     def spread(self, window: int) -> "Recent":
-        """Return at most `window` rows, evenly from all: where they stand is not when they came."""
+        """Return at most `window` rows, evenly from all: rows are not stored in the order of their arrival."""
         rows = len(self.codes)
         return self if rows <= window else self.at(np.arange(window) * rows // window)
 
@@ -109,7 +109,7 @@ RAMP = _ramp()
 def blocks(done: int, rows: int) -> list[tuple[int, int]]:
     """Return the spans of so many rows that are scored before any of them is learned, after `done` others.
 
-    They end at places that do not depend on how the rows are handed over, and where the rows end.
+    Their ends do not depend on the chunks in which rows arrive, except for the last.
 
     >>> blocks(0, 40), blocks(40, 30), blocks(100_000, 1500)
     ([(0, 16), (16, 32), (32, 40)], [(0, 8), (8, 24), (24, 30)], [(0, 839), (839, 1500)])
@@ -145,7 +145,7 @@ def scores_of(learner: Any, X: Any) -> Array:
 
 
 def set_apart(learner: Any, scores: Array) -> Array:
-    """Return scores of which each class's says something alone.
+    """Return scores that are informative for each class alone.
 
     Those of classes that were trained against each other (pairs, a softmax, naive Bayes) are known up to a number for
     each row: what counts is by how much a class's is above the best of the others.
@@ -185,24 +185,24 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     Any learner with a `decision_function` or `predict_proba` will do; of probabilities, the log-odds are the scores.
     Two classes have one map, from the score to the probability of the
-    second; more have one each, class against rest, and what the maps say is divided by its sum (all of them 0: each
-    class is as probable). `predict` answers the most probable class, which need not be the one of the highest score;
-    ties go to the learner's own answer, which is available as `estimator_.predict`.
+    second; more have one each, class against rest, and what the maps state is divided by its sum (all of them 0: each
+    class is as probable). `predict` returns the most probable class, which need not be the class of the highest score;
+    ties go to the learner's own prediction, which is available as `estimator_.predict`.
 
     Parameters
     ----------
     estimator : learner
-        What to train; with `on="prefit"`, a learner that is trained already.
+        The learner to train; with `on="prefit"`, a learner that is trained already.
     method : "sigmoid", "isotonic" or "temperature", default="sigmoid"
         The map. Platt's sigmoid, 1 / (1 + e^-(a s + b)), has two numbers and so needs few rows. The best map that never
-        falls has no form of its own, and is better from some thousand rows on; it may say 0 and 1. A temperature is one
-        number for all classes, by which scores are divided before their softmax: it never changes the label.
+        falls has no form of its own, and is better from some thousand rows on; it may state 0 and 1. A temperature is
+        one number for all classes, by which scores are divided before their softmax: it never changes the label.
     on : "held-out", "progressive" or "prefit", default="held-out"
-        What `fit` learns the map from. "held-out": each row is scored by a learner trained on the other folds; the
-        learner that answers is trained on all rows, and its scores should be like theirs: those of an average are,
-        those of weights that the last mistakes have moved may not be. "progressive": the rows are learned in one pass,
-        in the order given, each scored before it is learned (see Notes); for learners that go row by row, and the
-        quickest way. "prefit": the rows given to `fit` are held out, and only the map is learned from them.
+        Source of the scores that `fit` learns the map from. "held-out": each row is scored by a learner trained on the
+        other folds; the learner that predicts is trained on all rows, and its scores should be like theirs: those of an
+        average are, those of weights that the last mistakes have moved may not be. "progressive": the rows are learned
+        in one pass, in the order given, each scored before it is learned (see Notes); for learners that go row by row,
+        and the quickest way. "prefit": the rows given to `fit` are held out, and only the map is learned from them.
     cv : int, splitter or iterable of (train, test) rows, default=5
         Folds of "held-out". With a number, every class is spread evenly over them. Rows that no fold holds out train
         the learner alone; rows that several hold out count several times in the map. Model files keep a number only.
@@ -227,13 +227,13 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     -----
     `partial_fit` is the online form. Rows are scored block by block, each block before any of it is learned, and the
     map is the one for the last `window` rows: exactly that of `method`, not an approximation that depends on the path.
-    It is found when it is asked for, so that learning costs a score more a row. A block has an eighth of the rows
+    It is computed when it is first used, so that learning costs a score more a row. A block has an eighth of the rows
     before it, 16 at least and 1,024 at most, so that the learner who scores a row had seen almost as much as at its
     turn. How rows are cut into calls changes nothing in the learner; nor in the map, if calls end where blocks end
     (:func:`linsep.estimators.calibration.blocks`), else some rows are scored a little later than they would have been.
 
-    A new label restarts the window where there were two at most, as their one score says nothing of three. Later
-    ones leave it, and the new class's own map goes by the rows since it is known.
+    A new label restarts the window where there were two at most, as their single score is no score of three classes.
+    Later ones leave it, and the new class's own map goes by the rows since it is known.
 
     Sample weights count in the learner and in the map; a learner's `class_weight` is no part of the map.
 
@@ -392,7 +392,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable label of each row; ties go to the learner's own answer."""
+        """Return the most probable label of each row; ties go to the learner's own prediction."""
         if self.ensemble:
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return self.classes_[self._codes(self._scores(X))]
@@ -459,7 +459,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _has_temperature(self) -> bool:
-        """Whether the map is a temperature: that of the fit, even if `method` was set to another since."""
+        """Return whether the fitted map is a temperature, even if `method` has changed since."""
         maps = self._maps
         return isinstance(maps[0], Temperature) if maps else self.method == "temperature"
 
@@ -492,7 +492,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> Array:
-        """The names of the features, where the learner knows them."""
+        """The names of the features, if the learner has names."""
         return self._fitted().feature_names_in_
 
     @property
@@ -643,7 +643,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:
-    """Return some rows that stand together; of a CSR matrix they are not copied, which takes longer than to learn."""
+    """Return consecutive rows; those of a CSR matrix are not copied, which takes longer than to learn."""
     if getattr(X, "format", None) != "csr":
         return _safe_indexing(X, slice(start, stop))
     first, last = X.indptr[start], X.indptr[stop]

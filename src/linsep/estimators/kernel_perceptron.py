@@ -22,13 +22,13 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries
 
 MEGABYTE = 1 << 20
-NO_STREAM = "a precomputed kernel knows all rows: use fit, or a kernel that is computed from the rows"
+NO_STREAM = "a precomputed kernel covers all rows: use fit, or a kernel that is computed from the rows"
 
 
 class KernelPerceptron(Voter):
     """The voted perceptron with a kernel: v_k.phi(x) is the sum of y_j K(x_j, x) over the first k mistakes.
 
-    On a mistake the row's own weight moves, a_i += y; any other rule may drive it just as well. Rows are learned in
+    On a mistake the row's own weight changes, a_i += y; other rules can replace the perceptron's. Rows are learned in
     blocks, whose kernel values all classes share. The perceptron's bound holds with R² the largest K(x, x) and gamma
     the margin in the feature space. Source: Freund and Schapire (1999); the kernel, Aizerman et al. (1964).
 
@@ -45,17 +45,17 @@ class KernelPerceptron(Voter):
     coef0 : float, default=1.0
         That of "poly".
     rule : NamedTuple with a method `step`, optional
-        How far to move; by default the perceptron's. See :mod:`linsep.rules`.
+        The update rule. Default: the perceptron's. See :mod:`linsep.rules`.
     readout : "vote", "plurality", "random", "last", "average" or "longest", default="vote"
-        Which weights predict, as for :class:`linsep.VotedPerceptron`; may be changed after training.
+        The weights that predict, as for :class:`linsep.VotedPerceptron`; may be changed after training.
     normalize : bool, default=False
-        Whether every v_k is divided by its length first; may be changed after training.
+        If True, every v_k is divided by its length first; may be changed after training.
     max_support : int, optional
         The most rows to keep; a run that needs more is refused, and nothing is learned from the call.
     cache_size : float, default=256.0
         Megabytes for kernel values that `fit` keeps from epoch to epoch.
     fit_intercept : bool, default=False
-        Whether to add `intercept_scaling`² to the kernel: a constant feature in the feature space. "auto" adds 1.
+        If True, add `intercept_scaling`² to the kernel: a constant feature in the feature space. "auto" adds 1.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
@@ -145,7 +145,7 @@ class KernelPerceptron(Voter):
 
     @property
     def dual_coef_(self) -> Array:
-        """How much of each row of `support_` the weights that answer have: (classes, rows), (1, rows) of two."""
+        """Return the coefficients of the rows of `support_` in the weights: (classes, rows); (1, rows) for two."""
         self._check_linear()
         shares, _, divisors = self._hypotheses().dual(self.readout, self.normalize)
         return self._of_classes((shares / divisors).T, axis=0, flat=False)

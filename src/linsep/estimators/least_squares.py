@@ -40,7 +40,7 @@ SOLVERS = {"auto", "exact", "iterative", "stream"}
 
 
 def is_stream(learner: Any) -> bool:
-    """Return whether rows may come in pieces, or raise an AttributeError that says how they may."""
+    """Return whether rows may come in pieces, or raise an AttributeError that names the way to do it."""
     if learner.solver != "stream":
         raise AttributeError(
             f"solver={learner.solver!r} keeps no sums of the rows: use solver='stream' for partial_fit"
@@ -176,16 +176,16 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
     solver : {"auto", "exact", "iterative", "stream"}, default="auto"
         "exact": orthogonal reflections, block of rows by block, in memory for (features + classes)² numbers, 0.8 GB at
         most. "iterative": LSMR, for wide data, in memory for 16 (rows + features). "stream": "exact", and the sums of
-        the rows are kept, so that `partial_fit` goes on from them. "auto": the formula for one feature, "iterative"
+        the rows are kept, so that `partial_fit` continues from them. "auto": the formula for one feature, "iterative"
         where the sums would take more than 32 MB or, on sparse rows, more than a second or so, else "exact".
     tol : float, default=1e-8
-        Where the iterative solver stops: at `optimality_` <= tol.
+        Tolerance of the iterative solver: it stops at `optimality_` <= tol.
     max_iter : int, default=1000
         The most iterations; it warns if they do not suffice.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        If True, there is an intercept.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows.
+        Factors of the sample weights, by class.
     n_jobs : int or None, default=None
         Threads of the iterative solver and of prediction.
 
@@ -204,7 +204,7 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
     solver_ : str
         The solver used: "formula", "exact", "iterative" or "stream".
     triangle_, rows_ : array, int
-        The sums of a stream, as a triangle, and the rows they stand for.
+        The sums of a stream, as a triangle, and the rows they represent.
 
     Examples
     --------
@@ -371,7 +371,7 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
         y : array, (rows,) or (rows, targets)
             Their values.
         sample_weight : array, (rows,), optional
-            How many rows each row counts as; 0 leaves it out.
+            The weight of each row; 0 omits the row.
 
         Returns
         -------

@@ -26,19 +26,19 @@ class LinearProgram(BatchLearner):
     Parameters
     ----------
     objective : {"separate", "hinge", "absolute-error", "l1-margin", "zero-one"}, default="separate"
-        "separate": the program above; where it finds no separator, a second program finds the weights that answer,
+        "separate": the program above; if it finds no separator, a second program computes the weights that predict,
         those of "hinge". "hinge": the least sum of (1 - y_i w·x_i)+, the total by which rows miss the margin 1.
         "absolute-error": the least sum of |y_i - w·x_i|, with y_i = +-1. "l1-margin": Winnow's matrix game, max delta
         such that y_i u·x_i >= delta, u >= 0, ||u||_1 = 1; the bias is two features, +beta and -beta. "zero-one": the
         fewest errors that any halfspace makes, exactly, a score of 0 counted as an error: for small sets.
     signed : bool, default=False
-        Whether "l1-margin" allows weights below 0, as balanced Winnow does. Weights are then 0 where delta is.
+        If True, "l1-margin" allows weights below 0, as balanced Winnow does. Weights are then 0 where delta is.
     fit_intercept : bool, default=True
-        Whether rows get a constant feature.
+        If True, rows get a constant feature.
     intercept_scaling : float, default=1.0
         The constant feature's value, beta in the theorems.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows. Weights count for "hinge", "absolute-error" and "zero-one",
+        Factors of the sample weights, by class. Weights count for "hinge", "absolute-error" and "zero-one",
         for which they must lie within a factor of 1e5; for the others rows of weight 0 are absent, and all others are
         alike.
     max_rows : int, default=200
@@ -53,9 +53,9 @@ class LinearProgram(BatchLearner):
     Attributes
     ----------
     separable_ : bool
-        Whether the weights separate the rows, y_i w·x_i > 0 for all: an exact statement, where it is True.
+        True if the weights separate the rows, y_i w·x_i > 0 for all: exact if True.
     verdict_ : str
-        What was found, in a sentence: what False means, above all.
+        The result in a sentence, with the meaning of False.
     margin_, margin_bound_ : float
         The t ("separate") or delta ("l1-margin") reached, and one that no weights exceed, as the dual proves. Where
         rows cancel out, margin_bound_ is what rounding leaves of their sum, ||sum of lambda_i y_i x_i||_1.
@@ -190,8 +190,8 @@ class LinearProgram(BatchLearner):
 
     def _solution(self, found: Any, **facts: Any) -> BatchSolution:
         stopped = (
-            f"did not come to its end with max_iter={self.max_iter} and time_limit={self.time_limit:g}: raise them, "
-            "or give fewer rows; verdict_ says what was reached"
+            f"did not finish within max_iter={self.max_iter} and time_limit={self.time_limit:g}: raise them, "
+            "or give fewer rows; verdict_ states the result so far"
         )
         facts["separable_"] = bool(found.separable)
         return BatchSolution(found.weights[:, None], found.iterations, facts, None if found.converged else stopped)
@@ -229,7 +229,7 @@ def _witness_verdict(found: Bracket, hinge: LeastError) -> str:
             f"open: no separator was found, and {why}; no weights between -1 and 1 give every row y w·x above "
             f"{found.upper:.3g}"
         )
-    return f"{proof}; the answers are those of the least hinge loss, {hinge.error:.6g}"
+    return f"{proof}; predictions are those of the least hinge loss, {hinge.error:.6g}"
 
 
 def _game_verdict(game: Bracket, signed: bool) -> str:

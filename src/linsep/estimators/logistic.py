@@ -39,7 +39,7 @@ NOT_ROW_BY_ROW = 'solver={!r} sees all rows at once: only solver="sgd" goes row 
 
 
 def goes_row_by_row(learner: Any) -> bool:
-    """Return whether rows may come one by one, or raise an AttributeError that says how they may."""
+    """Return whether rows may come one by one, or raise an AttributeError that names the way to do it."""
     if learner.solver in SOLVERS:
         raise AttributeError(NOT_ROW_BY_ROW.format(learner.solver))
     return True
@@ -68,7 +68,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         "auto": "newton" in `fit`, "sgd" with shards and in `partial_fit` and `learn_one`. "newton" and "batch" see all
         rows at once and refuse `partial_fit`; "sgd" goes row by row in `fit` too. For "newton", `tol` is the relative
         gap (f - min f) / f to prove (without a prior: to expect), None is 1e-10. For "batch", `tol` is the relative
-        gain of a step that is too little to go on, None is 1e-6.
+        gain of a step at which training stops; None is 1e-6.
     eta0 : float, default=0.1
         "sgd": the rate of round t is eta0 / t**power_t.
     power_t : float, default=0.0
@@ -78,12 +78,12 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     prior_rows : int or None, default=None
         "sgd": n, the rows that share the prior; None: the rows given to `fit`. A stream has to state it.
     penalize_intercept : bool or "auto", default="auto"
-        Whether the prior holds the bias too. "auto": not where all rows are seen at once; "sgd" knows no other way.
+        If True, the prior holds the bias too. "auto": not where all rows are seen at once; "sgd" has no other way.
     readout : "last" or "average", default="last"
         "sgd": which weights predict.
     max_iter : int or None, default=None
-        The most epochs of "sgd", or steps of the others. None: 10 epochs of "sgd", 1000 steps of "batch", 100 of
-        "newton".
+        Maximum number of epochs of "sgd", or of steps of the other solvers. None: 10 epochs of "sgd", 1000 steps of
+        "batch", 100 of "newton".
     multi_class : {"auto", "multinomial", "ovr", "joint"}, default="auto"
         Of more than two classes: "multinomial" is a softmax over all, for "newton" and "batch"; "ovr" is one binary
         classifier a class against the rest; "joint", for "sgd", is the true class against its best rival. "auto":
@@ -103,9 +103,9 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     gradient_norm_ : float
         ||gradient of f||, 0 at the optimum.
     converged_ : bool
-        Whether `tol` was reached.
+        True if `tol` was reached.
     infinite_ : bool
-        Whether f has no least value, as some weight that no prior holds grows forever.
+        True if f has no minimum, as some weight without a prior grows forever.
     cause_ : int or None
         The column of that weight, n_features_in_ for the bias.
 
@@ -185,7 +185,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         return f"solver={self.solver!r} sees all rows at once (solver='sgd' does not)" if self.solver in SOLVERS else ""
 
     @property
-    def _at_once(self) -> bool:  # type: ignore[override]
+    def _sees_all_rows(self) -> bool:  # type: ignore[override]
         return self.solver in SOLVERS or (self.solver == "auto" and self.shards is None)
 
     @property
@@ -216,7 +216,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         -------
         self
         """
-        if self._at_once:
+        if self._sees_all_rows:
             self._check_shards()
             BatchLearner.fit(self, X, y, sample_weight)
             trouble = self._trouble()
@@ -281,7 +281,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
 
     def _take(self, solution: BatchSolution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
-        rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
+        rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of a kind from which "sgd" can resume
         self._state = solved_state(solution, data.n_features, data.bias, Parts(rule, readout=READOUTS[self.readout]))
 
     def _weights_of(self, problem: BatchProblem, joint: bool) -> Array | None:
@@ -299,8 +299,8 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             who = "the bias" if self.cause_ == self.n_features_in_ else f"the weight of {self._named(self.cause_)}"
             return (
                 "has no optimum on these data, as a line separates some class, wholly or but for rows on it: weights "
-                f"can grow forever, {who} above all; it was stopped where steps gain next to nothing. A prior "
-                "(prior_variance=1.0, say) gives an optimum"
+                f"can grow forever, {who} above all; it stopped where steps gain next to nothing. Set a "
+                "prior, such as prior_variance=1.0, for an optimum"
             )
         if self.converged_ and self.optimality_ is not None and self.optimality_ > FAR * self.value_:
             return (
@@ -345,7 +345,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             n = self.prior_rows if self.prior_rows is not None else rows
             if n is None:
                 raise ParameterError(
-                    "a prior is shared among all rows, and a stream does not tell how many: state prior_rows"
+                    "a prior is shared among all rows, and a stream has no known number of rows: set prior_rows"
                 )
             shrink = 1 / (n * variance)
             if self.eta0 * shrink > 1:

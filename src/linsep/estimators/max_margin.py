@@ -57,14 +57,14 @@ class MaxMargin(BatchLearner):
     max_iter : int, default=1000
         The most passes over the rows.
     fit_intercept : bool, default=True
-        Whether there is a bias.
+        If True, there is a bias.
     intercept_scaling : float, default=1.0
         The constant feature's value, beta in the theorems, which matters while the bias is penalised.
     penalize_intercept : bool, default=True
-        Whether the bias is the weight of a constant feature and thus a part of ||w||, as in the theorems; else it is
+        If True, the bias is the weight of a constant feature and thus a part of ||w||, as in the theorems; else it is
         free, and the margin is the distance to the boundary: half the distance between the hulls of the two classes.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows.
+        Factors of the sample weights, by class.
     random_state : int, RandomState or None, default=None
         The seed of the order of rows, or where to draw it from.
     n_jobs : int or None, default=None
@@ -83,10 +83,10 @@ class MaxMargin(BatchLearner):
     separable_ : bool or None
         True: the weights separate the rows, by more than rounding can do. False: no weights do, as the witness proves,
         to rounding: its sum is 0 or no more than 1e-10 of the longest row, as it is for columns that vanish beside a
-        penalised bias (of size 1e-200, say: bring them to its scale). None: not known, as ever with `C` where a row is
-        on the wrong side.
+        penalised bias (of size 1e-200, for example: bring them to its scale). None: not known, as ever with `C` where a
+        row is on the wrong side.
     verdict_ : str
-        What was found, in a sentence (with more than two classes, a line for each).
+        The result in a sentence (with more than two classes, a line for each).
     n_iter_ : int
         Passes over the rows, the most of any class.
 

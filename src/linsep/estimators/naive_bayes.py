@@ -36,7 +36,7 @@ SHARE = Interval(Real, 0, None, closed="left")
 class NaiveBayes(BatchLearner):
     """Naive Bayes: features independent given the class, whose log-odds are weights.
 
-    The answer is the class of the largest prior times the product of its features' probabilities. Its logarithm is
+    The prediction is the class with the largest product of its prior and its features' probabilities. Its logarithm is
     linear, so that `coef_` and `intercept_` are all it takes: log-odds, one row, for two classes, else log
     probabilities, a row for each class. Training counts, in one pass; `partial_fit` in chunks gives the same counts.
 
@@ -50,14 +50,14 @@ class NaiveBayes(BatchLearner):
     Parameters
     ----------
     kind : "multinomial", "complement", "bernoulli", "categorical" or "gaussian", default="multinomial"
-        What a feature is. A count (words of a text): entries of 0 and above; "complement" judges a class by the counts
-        of all other classes, which helps where some classes have few rows, and has no priors. Present or absent:
-        entries above `binarize` are present, in training and in answers; `coef_` is for entries of 0 and 1. A category:
-        one-hot columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is a missing
-        value, which counts for nothing. A number, of a normal distribution in each class, with the same variance in
-        all.
+        Kind of the features. A count (words of a text): entries of 0 and above; "complement" judges a class by the
+        counts of all other classes, which helps where some classes have few rows, and has no priors. Present or absent:
+        entries above `binarize` are present, in training and in predictions; `coef_` is for entries of 0 and 1. A
+        category: one-hot columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is
+        a missing value, which counts for nothing. A number, of a normal distribution in each class, with the same
+        variance in all.
     alpha : float, default=1.0
-        What is added to each count, so that nothing is impossible: 1 is Laplace's. With 0, a feature that a class never
+        Number added to each count, so that nothing is impossible: 1 is Laplace's. With 0, a feature that a class never
         has (or, present or absent, always has) is an error. Not used by "gaussian".
     priors : None, "uniform" or array, (classes,), default=None
         The probability of each class: its share of the rows, all the same, or as given, in the order of `classes_`.
@@ -159,17 +159,18 @@ class NaiveBayes(BatchLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Count these rows too; the weights are made of the counts when they are asked for.
+        """Count these rows too; the weights are computed from the counts when they are first used.
 
         Parameters
         ----------
         X, y
             As in `fit`.
         classes : array, optional
-            In the first call: all labels that will ever come; others are then an error, and so is to ask for an answer
-            while one of them has had no row (unless `priors` are given). Without it labels may arrive at any time.
+            In the first call: all labels that will ever come; other labels are then an error, and so is a prediction
+            while one of the classes has had no row (unless `priors` are given). Without it labels may arrive at any
+            time.
         sample_weight : array, (rows,), optional
-            How many rows each row counts as; 0 leaves it out.
+            The weight of each row; 0 omits the row.
         """
         first = not hasattr(self, "class_count_")
         return self._count_rows(self._next_problem(X, y, classes, sample_weight, first), first)
@@ -222,7 +223,7 @@ class NaiveBayes(BatchLearner):
         return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
 
     def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
-        """Replace the classes and the counts; the weights are made of them when they are asked for."""
+        """Replace the classes and the counts; the weights are computed from them when they are first used."""
         self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
         self.open_labels_ = open_labels
         self._replace_counts(tally)
@@ -386,7 +387,7 @@ class NaiveBayes(BatchLearner):
         self._priors(self._tally, self.classes_.tolist())
         rounded = self.rounding_.shape == (columns,) and np.isfinite(self.rounding_).all()
         if not rounded or "open_labels_" not in vars(self):
-            raise ValueError("it does not say how its weights were rounded, or whether more labels may come")
+            raise ValueError("it does not state how its weights were rounded, or whether more labels may come")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "class_count_")

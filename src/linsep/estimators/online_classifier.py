@@ -27,16 +27,16 @@ class OnlineClassifier(OnlineLearner):
     Parameters
     ----------
     rule : NamedTuple with a method `step`
-        How far to move.
+        The update rule.
     link : "additive", "exponential", "sinh" or "p-norm", default="additive"
-        What the sum of the updates means as weights. Scores of all but the first are known only up to a positive
+        Map from the sum of the updates to the weights. Scores of all but the first are known only up to a positive
         factor: a rule that uses the score's value is refused there, and so is a rule that shrinks.
     eta : float, default=0.5
         The rate of the exponential and the sinh link.
     p : float, optional
         The p of the p-norm link; by default 2 ln N for the N weights that training begins with.
     readout : "last" or "average", default="last"
-        Which weights predict; the average needs additive weights.
+        The weights that predict; the average needs additive weights.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

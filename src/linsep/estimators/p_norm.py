@@ -21,7 +21,9 @@ def default_power(weights: int) -> float:
 def refuse_no_power(p: float | None) -> None:
     """Raise a ValueError when p is left open where the number of weights is not known."""
     if p is None:
-        raise ParameterError("p=None means 2 ln N for N weights, and a stream of names does not tell N: give p, say 16")
+        raise ParameterError(
+            "p=None means 2 ln N for N weights, and a stream of names has no known N: set p, such as p=16"
+        )
 
 
 class PNormPerceptron(OnlineLearner):

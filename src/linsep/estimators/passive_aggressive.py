@@ -21,11 +21,11 @@ class PassiveAggressive(OnlineLearner):
     Parameters
     ----------
     C : float, default=1.0
-        How far one row may move the weights (PA-I, PA-II).
+        Limit of the step of one row (PA-I, PA-II).
     variant : "PA-I", "PA" or "PA-II", default="PA-I"
         The rule.
     readout : "last" or "average", default="last"
-        Which weights predict.
+        The weights that predict.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

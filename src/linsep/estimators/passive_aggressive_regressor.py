@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
@@ -52,20 +51,20 @@ class PassiveAggressiveRegressor(Regressor):
     Parameters
     ----------
     C : float, default=1.0
-        How far one row may move the weights (PA-I, PA-II).
+        Limit of the step of one row (PA-I, PA-II).
     variant : "PA-I", "PA" or "PA-II", default="PA-I"
         The rule.
     epsilon : float, default=0.1
         The largest error that is no loss.
     readout : "last" or "average", default="last"
-        Which weights predict.
+        The weights that predict.
     max_iter : int, default=10
-        The most epochs.
+        Maximum number of epochs.
     tol : float or None, default=1e-3
         Training stops when the mean loss of an epoch was not below the best by more than `tol`, `n_iter_no_change`
         times in a row. None: after `max_iter` epochs.
     n_iter_no_change : int, default=5
-        See `tol`.
+        Number of epochs for `tol`.
     early_stopping : bool, default=False
         If True, a share of the rows is set aside, and the mean loss of their predictions decides when to stop.
     validation_fraction : float, default=0.1
@@ -75,7 +74,7 @@ class PassiveAggressiveRegressor(Regressor):
     random_state : int, RandomState or None, default=None
         The seed of the order and of the rows set aside, or where to draw it from.
     fit_intercept : bool, default=True
-        Whether rows get a constant feature.
+        If True, rows get a constant feature.
     intercept_scaling : float, default=1.0
         The constant feature's value.
     warm_start : bool, default=False
@@ -140,7 +139,7 @@ class PassiveAggressiveRegressor(Regressor):
 
     @property
     def updates_(self) -> int:
-        """How often the rule moved the weights."""
+        """Return the number of updates."""
         return int(self._trained().state.tally.counts[UPDATES, 0])
 
     @property
@@ -173,7 +172,7 @@ class PassiveAggressiveRegressor(Regressor):
         columns = self._resumed() if resumes else self._begun(data.n_features)
         held = self._set_aside(data.n_rows)
 
-        def orders() -> Iterator[Array]:
+        def orders(columns: Columns) -> Iterator[Array]:
             for epoch in count(columns.state.epochs):
                 order = order_of(self, epoch, data.n_rows)
                 if len(held):
@@ -365,11 +364,13 @@ class PassiveAggressiveRegressor(Regressor):
     def _set_aside(self, rows: int) -> Array:
         if not self.early_stopping:
             return np.empty(0, np.intp)
+        from sklearn.model_selection import ShuffleSplit  # takes long to import
+
         cut = ShuffleSplit(n_splits=1, test_size=self.validation_fraction, random_state=self.seed_)
         return np.sort(next(cut.split(np.zeros((rows, 1))))[1])
 
     def _check_facts(self) -> None:
-        """Raise a ValueError if what a model file says of the training can't be."""
+        """Raise a ValueError if a model file's record of the training is impossible."""
         state = self._columns.state
         arrays = [state.link.s, *state.readout, np.array([self._lost])]
         if not all(np.isfinite(array).all() for array in arrays):
@@ -379,7 +380,7 @@ class PassiveAggressiveRegressor(Regressor):
 
     @property
     def _averaged_rounds(self) -> float:
-        """How many rounds are in the average; 0 without one."""
+        """Return the number of rounds in the average; 0 without an average."""
         columns = self._trained()
         return float(columns.state.readout.clock[0]) if columns.averages else 0.0
 
@@ -407,7 +408,7 @@ class PassiveAggressiveRegressor(Regressor):
 
 @contextmanager
 def refusing_overflow() -> Iterator[None]:
-    """Turn an overflow in training into a ValueError that says what to do."""
+    """Turn an overflow in training into a ValueError that names the fix."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield

@@ -22,7 +22,7 @@ class Pegasos(OnlineLearner):
     alpha : float, default=1e-4
         The strength of the penalty.
     readout : "last" or "average", default="last"
-        Which weights predict.
+        The weights that predict.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

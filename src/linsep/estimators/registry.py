@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One learner of the table."""
+    """A learner of the table."""
 
     module: str
     """The name of the module in `linsep.estimators`."""
@@ -24,6 +24,10 @@ class Entry(NamedTuple):
     """If True, the time grows faster than the data: the learner is for small sets."""
     row_by_row: dict[str, Any] = {}  # noqa: RUF012  (never written to)
     """The parameters with which `fit` of an online learner trains row by row, where that is not the default."""
+
+    sizes_matter: bool = True
+    """If False, standardised columns are no help: no prediction depends on the sizes of columns, or entries are counts
+    or numbers within a range."""
 
     @property
     def home(self) -> str:
@@ -38,7 +42,7 @@ class Entry(NamedTuple):
 
     @property
     def online(self) -> bool:
-        """Whether the learner can train row by row, and counts its mistakes then."""
+        """Return whether the learner can train row by row and count its mistakes."""
         from linsep.estimators.base.online import OnlineLearner
 
         return issubclass(self.learner, OnlineLearner)
@@ -71,19 +75,24 @@ class Entry(NamedTuple):
 LEARNERS = {
     "perceptron": Entry("perceptron", "Perceptron", "(R / gamma)²"),
     "averaged-perceptron": Entry("perceptron", "AveragedPerceptron", "(R / gamma)²"),
+    "moving-average-perceptron": Entry("perceptron", "MovingAveragePerceptron", "(R / gamma)²"),
     "voted-perceptron": Entry("voted_perceptron", "VotedPerceptron", "(R / gamma)²"),
     "kernel-perceptron": Entry(
         "kernel_perceptron", "KernelPerceptron", "(R / gamma)², in the feature space", small=True
     ),
-    "winnow": Entry("winnow", "Winnow", "ln p / L"),
-    "balanced-winnow": Entry("winnow", "BalancedWinnow", "ln(2p + 2) / L"),
+    "winnow": Entry("winnow", "Winnow", "ln p / L", sizes_matter=False),
+    "balanced-winnow": Entry("winnow", "BalancedWinnow", "ln(2p + 2) / L", sizes_matter=False),
     "p-norm-perceptron": Entry("p_norm", "PNormPerceptron", "(p - 1) ||u||_q² X_p² / margin²"),
     "passive-aggressive": Entry("passive_aggressive", "PassiveAggressive", "max(R², 1/C) (||u||² + 2 C sum of hinge)"),
     "romma": Entry("romma", "ROMMA", "R² ||u||²"),
     "logistic-regression": Entry("logistic", "LogisticRegression", "none", row_by_row={"solver": "sgd"}),
     "pegasos": Entry("pegasos", "Pegasos", "none"),
-    "linear-program": Entry("linear_program", "LinearProgram", "the dual: margin_ <= t* <= margin_bound_", small=True),
+    "linear-program": Entry(
+        "linear_program", "LinearProgram", "the dual: margin_ <= t* <= margin_bound_", small=True, sizes_matter=False
+    ),
     "max-margin": Entry("max_margin", "MaxMargin", "gap_, between margin and dual"),
-    "naive-bayes": Entry("naive_bayes", "NaiveBayes", "exact, in one pass"),
-    "least-squares": Entry("least_squares", "LeastSquares", "optimality_, the residual of the normal equations"),
+    "naive-bayes": Entry("naive_bayes", "NaiveBayes", "exact, in one pass", sizes_matter=False),
+    "least-squares": Entry(
+        "least_squares", "LeastSquares", "optimality_, the residual of the normal equations", sizes_matter=False
+    ),
 }

@@ -10,22 +10,22 @@ from linsep.rules import AggressiveRomma, Romma
 from linsep.training.state import Parts
 
 AGGRESSIVE = "its steps on rows that are no mistakes may lead away from every separator, and a mix of them err for ever"
-"""Why aggressive updates are not mixed."""
+"""Reason for refusing to mix aggressive updates."""
 
 
 class ROMMA(OnlineLearner):
     """The relaxed online maximum margin algorithm: the shortest w for the new row and the sum of what came before.
 
     The update is in :mod:`linsep.rules.romma`. On rows with y u.x >= 1 at most R² ||u||² mistakes, the perceptron's
-    bound, with weights that tend to the maximum margin (Li and Long, 2002). A row parallel to w allows no step:
+    bound, with weights that converge to the maximum margin (Li and Long, 2002). A row parallel to w allows no step:
     `skipped_`.
 
     Parameters
     ----------
     aggressive : bool, default=False
-        Whether to update on every row of margin below 1, not only on mistakes.
+        If True, update on every row of margin below 1, not only on mistakes.
     readout : "last" or "average", default="last"
-        Which weights predict.
+        The weights that predict.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

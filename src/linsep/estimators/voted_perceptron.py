@@ -24,21 +24,21 @@ class VotedPerceptron(Voter):
     probability c_k / m err with probability E[k] / m, and the vote at most twice as often (Freund and Schapire, 1999).
 
     No v_k is stored, only the distinct rows of mistakes: v_k.x is a sum over the first k mistakes, so that one
-    walk over them asks all. `readout` and `normalize` may be changed after training, at no cost.
+    walk over them gives the scores of all. `readout` and `normalize` may be changed after training, at no cost.
 
     Parameters
     ----------
     readout : "vote", "plurality", "random", "last", "average" or "longest", default="vote"
-        Which weights predict. "vote": all, each with its sign; scores are in [-1, 1]. "average": the mean of all
+        The weights that predict. "vote": all, each with its sign; scores are in [-1, 1]. "average": the mean of all
         scores. "last": those at the end. "longest": those with the largest c_k. "random": those of a round that is
         drawn for each row, one round for all classes. "plurality": of three classes or more, each round's
         weights vote for one class, that of their highest score; for `multi_class="joint"` the vote means this.
     normalize : bool, default=False
-        Whether every v_k is divided by its length first. A vote does not change, but for a plurality.
+        If True, every v_k is divided by its length first. A vote does not change, but for a plurality.
     max_support : int, optional
         The most rows to keep.
     when_full : "raise" or "forget", default="raise"
-        What to do when there would be more. "raise": an error, and nothing is learned from the call. "forget": fold the
+        Action when there would be more. "raise": an error, and nothing is learned from the call. "forget": fold the
         oldest mistakes into one vector; then the vote (and the average, ...) is over the latest weights, whose mistakes
         since are on at most `max_support` distinct rows. Those that are left vote exactly as before.
     **shared

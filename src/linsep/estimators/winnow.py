@@ -57,7 +57,7 @@ class _Multiplicative(OnlineLearner):
                 f"the bound for delta would not hold; set intercept_scaling={x_max:g}"
             )
         if x_max is None:
-            raise ParameterError("delta says nothing without x_max, the largest |entry| of X: give both")
+            raise ParameterError("delta needs x_max, the largest |entry| of X: set both")
         if not 0 < delta < x_max:
             raise ParameterError(f"delta={delta:g} is not a margin: it must lie in (0, x_max) = (0, {x_max:g})")
         if eta is not None and fall(delta, x_max, eta) <= 0:
@@ -74,7 +74,7 @@ class _Multiplicative(OnlineLearner):
 
     @property
     def exponents_(self) -> Array:
-        """What the weights are the exponentials of, before they are normalised: (binary classifiers, weights).
+        """Return the logarithms of the weights before they are normalised: (binary classifiers, weights).
 
         Winnow has a weight a feature, balanced Winnow two, the second half for -x; with a bias two more follow, for
         +beta and -beta. All are 0 at the start. Z is the sum of their exponentials. One-vs-rest has a row a class,
@@ -153,7 +153,7 @@ class Winnow(_Multiplicative):
         super()._check_entries(data)
         if not self.fit_intercept and data.values.size and np.min(data.values) >= 0:
             warnings.warn(
-                "Winnow without a bias answers +1 to every non-negative row: use fit_intercept=True, or BalancedWinnow",
+                "Winnow without a bias predicts +1 for all non-negative rows: set fit_intercept=True or BalancedWinnow",
                 UserWarning,
                 stacklevel=5,
             )

@@ -75,7 +75,7 @@ class Group(NamedTuple):
 
 
 class AtThreshold(NamedTuple):
-    """What a threshold finds of the second class: rows with that probability, or score, or a higher one.
+    """Precision and recall of the second class for rows with at least this probability or score.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Scores:
     unlabelled : int
         Rows without a label; they count for nothing else.
     classes : list of ClassScores
-        Each class, those that the model does not know at the end.
+        Each class; classes outside the model are last.
     confusion : csr_array, (classes, classes)
         Rows of a class, down, that were predicted as another, across.
     macro_f1 : float
@@ -145,7 +145,7 @@ class Scores:
     ranking : Ranking or None
         The counts behind both, of two classes.
     threshold : AtThreshold or None
-        What the threshold finds, if there is one.
+        Counts at the threshold, if there is one.
     """
 
     rows: int
@@ -192,7 +192,7 @@ class Scoring:
     Parameters
     ----------
     classes : array
-        The labels that the model knows, as in `classes_`.
+        The labels of the model, as in `classes_`.
     threshold : float, optional
         Count what it finds of the second class: rows with that probability or a higher one, or that score if there are
         no probabilities.
@@ -234,9 +234,9 @@ class Scoring:
         labels : array, (rows,)
             The predictions.
         scores : array, (rows,) or (rows, classes), optional
-            What `decision_function` gives.
+            Result of `decision_function`.
         probabilities : array, (rows, classes), optional
-            What `predict_proba` gives.
+            Result of `predict_proba`.
         """
         truth = np.asarray(y)
         if truth.dtype.kind == "f" and np.isnan(truth).any():
@@ -301,7 +301,7 @@ class Scoring:
         self.counts += sp.coo_array((rows, (codes, predicted)), shape=(size, size)).tocsr()
 
     def _codes(self, truth: Array) -> Array:
-        """Return the numbers of labels; those that the model does not know get the next ones."""
+        """Return the numbers of labels; labels outside the model get the next codes."""
         if len(truth) and kind_of(truth[0]) != kind_of(self.known[0]):
             raise InvalidDataError(
                 f"the labels are like {truth[:1].tolist()[0]!r}, but the model's are {shown(self.known)}"
@@ -384,7 +384,7 @@ class Margins:
         self.low, self.high = np.inf, -np.inf
 
     def add(self, margins: Array) -> None:
-        """Keep some, and know the least and the largest."""
+        """Keep some, and track the least and the largest."""
         if not len(margins):
             return
         self.low, self.high = min(self.low, margins.min()), max(self.high, margins.max())

@@ -21,7 +21,7 @@ PAIRS = 512
 STRIPE = 64
 """Rows that BLAS takes at a time, or a multiple of them."""
 SPARE = 8
-"""How often more features than entries two sparse blocks have before columns that they do not share are left out."""
+"""Ratio of features to entries of two sparse blocks from which columns that they do not share are omitted."""
 quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
 """For arithmetic whose result is checked afterwards."""
 
@@ -29,8 +29,8 @@ quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
 class KernelError(ValueError):
     """A value of the kernel that is not a finite number.
 
-    `rows` are the two rows, counted in the blocks at hand (twice the same in a diagonal); `text` is the message without
-    them. Who knows where the blocks come from catches this error and says `text` with numbers of its own.
+    `rows` are the two rows, counted in the current blocks (twice the same in a diagonal); `text` is the message without
+    them. Callers that know the places of the blocks catch this error and report `text` with their own row numbers.
 
     Examples
     --------
@@ -168,8 +168,8 @@ def dots(A: Block, B: Block) -> Array:
 def _padded(A: Array) -> Array:
     """Return a table with rows of zeros up to a multiple of :data:`STRIPE`.
 
-    BLAS has other ways, with other bits, for few rows, for what is left over, and for a table with itself. Here it has
-    one way for all, and a product of two rows has the same bits in whatever company they are.
+    BLAS has other ways, with other bits, for few rows, for what is left over, and for a table with itself. Here all
+    sizes take one path, and a product of two rows has the same bits in every block.
     """
     missing = -len(A) % STRIPE
     return np.vstack([A, np.zeros((missing, A.shape[1]))]) if missing else A

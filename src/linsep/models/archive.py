@@ -22,7 +22,7 @@ from linsep.validation.errors import ParameterError
 FORMAT = 1
 """The version of the format: raised when files written now could not be read by earlier releases."""
 ABOUT = "linsep"
-"""Where in the metadata the description is, after its digest: one entry, as several have no fixed order."""
+"""Key of the description in the metadata, after its digest: one entry, as several have no fixed order."""
 DTYPES = {
     "uint64": "U64", "int64": "I64", "float64": "F64", "float32": "F32", "uint32": "U32", "int32": "I32",
     "float16": "F16", "uint16": "U16", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
@@ -41,7 +41,7 @@ class ModelError(ValueError):
     path : str
         The file.
     reason : str
-        What is wrong with it, and the cure; what can't be printed is spelled out.
+        The fault and the fix; what can't be printed is spelled out.
     """
 
     def __init__(self, path: str | os.PathLike[str], reason: str) -> None:

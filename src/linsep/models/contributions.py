@@ -1,4 +1,4 @@
-"""What a model's prediction is made of: each feature's weight times its value."""
+"""Explain a prediction by its parts: each feature's weight times its value."""
 
 from collections.abc import Callable
 from copy import copy
@@ -21,7 +21,7 @@ from linsep.validation.labels import predicted_labels
 
 
 class Contribution(NamedTuple):
-    """What a feature adds to the score of the predicted class.
+    """The part of a feature in the score of the predicted class.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Contribution(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a row has its label.
+    """Explanation of a row's label.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Explanation(NamedTuple):
 def explain(model: Any, X: Any, *, n: int = 10) -> list[Explanation]:
     """Return what the prediction for each row is made of: score = bias + sum of weights times values.
 
-    Of two classes, amounts above 0 speak for the predicted label, amounts below 0 for the other. Of more, amounts are
+    Of two classes, positive amounts favour the predicted label, negative amounts the other. Of more, amounts are
     parts of the predicted class's own score; for naive Bayes, of that score less the mean over the classes. The score
     of a calibrated model is that of its learner.
 
@@ -77,7 +77,7 @@ def explain(model: Any, X: Any, *, n: int = 10) -> list[Explanation]:
     model : learner, pipeline of maps and a learner, or calibrated learner
         A fitted model. A kernel's weights are those of rows, and a vote has no weights: both are refused.
     X : array, sparse matrix or dataframe, (rows, features)
-        What `predict` takes.
+        Rows, as `predict` takes them.
     n : int, default=10
         The number of features for each row; features with the value 0 add nothing and are left out.
 
@@ -200,7 +200,7 @@ def names_of(model: Any, form: Any, unnamed: str | None = None) -> Callable[[int
     ----------
     model : learner or pipeline
     form : Format or None
-        How the training data were read.
+        Format of the training data.
     unnamed : str, optional
         The pattern for columns without a name. Default: the number that files have.
     """
@@ -239,7 +239,7 @@ def sparse_view(learner: Any) -> Any:
 
 
 def weights_view(learner: Any) -> Any:
-    """Return a learner whose weights say what a learner listens to, sparse where they are stored so, or None.
+    """Return a learner with the weights that predict, sparse if they are stored so, or None.
 
     A vote has no weights of its own, and is described by the average of its hypotheses; a kernel's are not written out.
     """

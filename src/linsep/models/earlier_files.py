@@ -1,6 +1,6 @@
 """Model files of earlier versions: the names and values that have changed since, and those added since.
 
-A decoder brings what it reads to the present form here, and then knows that form alone.
+A decoder converts old contents to the present form here, and then handles the present form alone.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ REMOVED = {"select": (None, "first", "worst", "random")}
 ADDED_TO_MODELS: dict[str, Any] = {"facts": {}}
 ADDED_TO_STATES: dict[str, Any] = {"behind": 0}
 ADDED_TO_LINKS: dict[str, Any] = {"dual": False}
-"""What earlier files do not have, and the value that it stands for."""
+"""Fields that earlier files lack, with their values for such files."""
 
 
 def present_parameters(kind: type, stored: dict[str, Any]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _platts(count: int, decoder: Decoder, name: str) -> Maps:
     gaps, steps, done = table[:, 2:].T
     counted = (steps >= 0) & (steps < 1 << 31) & (steps == np.round(steps))
     if not ((gaps >= 0) & counted & np.isin(done, (0, 1))).all():
-        raise Foreign("a sigmoid of its calibration does not say how it was found")
+        raise Foreign("a sigmoid of its calibration lacks its fit")
     return [Platt(a, b, gap, int(n), converged == 1) for a, b, gap, n, converged in table.tolist()]
 
 
@@ -290,7 +290,7 @@ def _decode_learner(meta: dict[str, Any], decoder: Decoder, name: str) -> Any:
     if not all(map(is_count, (features, seed, passes))) or features > MOST_FEATURES:
         raise Foreign("one of its counts is not a count")
     if type(meta["named"]) is not bool or type(meta["open"]) is not bool:
-        raise Foreign("it does not say whether its features have names, or more labels may come")
+        raise Foreign("it does not state whether its features have names, or more labels may come")
     if meta["named"]:
         names = decoder.words(f"{name}.feature_names", "its list of names of features")
         learner._names = dict(zip(names, range(len(names)), strict=True))
@@ -360,7 +360,7 @@ def _decode_online_regression(meta: dict[str, Any], decoder: Decoder, name: str)
     if not all(type(number) is float and np.isfinite(number) and number >= 0 for number in numbers):
         raise Foreign("its constant feature, its losses or its average's rounds are not numbers of 0 or more")
     if any(type(meta[of]) is not bool for of in ("named", "average", "averages")):
-        raise Foreign("it does not say whether its features have names, or whether an average predicts")
+        raise Foreign("it does not state whether its features have names, or whether an average predicts")
     model.n_features_in_ = features
     model.seed_, model.n_iter_, epochs, rounds, updates = counts
     if meta["named"]:

@@ -8,7 +8,7 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import P_NORM, SCALE_LIMIT, TINY, Additive, Imaged, Scaled
-from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
+from linsep.engine.readouts import AVERAGES, MISTAKES, Average, Last, Log, RecentAverage, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
@@ -36,11 +36,11 @@ KERNELS: dict[str, Any] = {
 FLOATS = (np.float32, np.float64)
 INDICES = (np.int32, np.int64)
 LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
-READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
+READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average, RecentAverage)}
 NUMBERS = ("pair", "bias", "first_features", "epochs", "rows", "behind", "background")
-"""What of a state is one number."""
+"""Fields of a state that are one number."""
 OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_bytes"}
-"""What of a log is one number or word, by its name in files."""
+"""Fields of a log that are one number or word, by their names in files."""
 COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
 MAY_BE_ZERO = ("power", "shrink")
 """Numbers of rules that may be 0; all others are above 0."""
@@ -93,7 +93,7 @@ def _refuse_another_kind(state: TrainingState) -> None:
     if isinstance(state.link, Imaged) or not isinstance(state.readout, Last):
         raise Foreign("its weights are not of the kind that its rule moves")
     if not state.log.is_open or state.log.sizes.shape[1] != 1 + scaled or state.log.limit != np.inf:
-        raise Foreign("its log does not tell all hypotheses")
+        raise Foreign("its log does not have all hypotheses")
 
 
 def _decode_first(state: TrainingState, history: History, meta: dict[str, Any], decoder: Decoder, name: str) -> None:
@@ -102,7 +102,7 @@ def _decode_first(state: TrainingState, history: History, meta: dict[str, Any], 
     if type(begin) is not int or not 0 <= begin <= _end(state):
         raise Foreign(f"it begins after {begin!r:.20} rounds of {_end(state)}")
     if type(folded) is not bool or not folded == (begin > 0) == (state.log.reason != ""):
-        raise Foreign("it does not say whether it has forgotten rows")
+        raise Foreign("it does not state whether it has forgotten rows")
     if folded:
         if state.dual is not None:
             raise Foreign("it has forgotten rows, without which a kernel has no weights")
@@ -121,7 +121,7 @@ def _refuse_another_log(state: TrainingState, history: History) -> None:
     if np.any(np.diff(lines[:, 1]) < 0) or lines[0, 1] <= history.begin or lines[-1, 1] > _end(state):
         raise Foreign("its log has rounds that it did not have")
     if not history.clock.plain and not np.isin(lines[:, 1], history.clock.rounds).all():
-        raise Foreign("its clock does not know all rounds of its log")
+        raise Foreign("its clock lacks rounds of its log")
 
 
 def _support(state: TrainingState, history: History, meta: dict[str, Any], decoder: Decoder, name: str) -> Support:
@@ -171,7 +171,7 @@ def _clock(state: TrainingState, history: History, decoder: Decoder, name: str) 
     if np.any(times[1:] < times[:-1]):
         raise Foreign("its round times decrease")
     if history.begin > 0 and history.begin not in known:
-        raise Foreign("its clock does not know when it begins")
+        raise Foreign("its clock has no beginning")
     return RoundClock(known, times)
 
 
@@ -250,7 +250,7 @@ def decode_state(
     check_rule(rule)
     pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
     if background != (open_labels and not pair):
-        raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
+        raise Foreign("it has a column for labels to come, or none, against its labels")
     columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
     kept = _kept(features, decoder, f"{name}.kept") if _flag(meta["sparse"]) else None
     if kept is not None and (features + 1) * columns > MOST_WEIGHTS:
@@ -295,12 +295,12 @@ def decode_state(
 def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None:
     """Refuse weights that are not of the kind that a rule moves."""
     kind, scaled = type(rule), isinstance(link, Scaled)
-    if isinstance(link, Imaged) and isinstance(readout, Average):
+    if isinstance(link, Imaged) and isinstance(readout, AVERAGES):
         raise Foreign("weights of its kind have no average")
     if scaled != shrinks(kind) or (isinstance(link, Imaged) and not reads_sign_only(kind)):
         raise Foreign("its weights are not of the kind that its rule moves")
     if scaled and (link.dual is not dual or (needs_norm(kind) and not link.normed)):
-        raise Foreign("its weights are those of rows, or of features, or not measured, against what is said of it")
+        raise Foreign("its weights are those of rows, or of features, or not measured, against its description")
     if scaled and not ((link.floor < np.abs(link.scale)) & (np.abs(link.scale) < SCALE_LIMIT)).all():
         raise Foreign("its array link.scale has a number that is folded into the sums as soon as it comes up")
 
@@ -353,7 +353,7 @@ def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
     if not is_number(numbers["log_limit"]) or np.isnan(numbers["log_limit"]):
         raise Foreign(f"its log_limit is {numbers['log_limit']!r:.20}, not a number")
     if not isinstance(numbers["no_log_because"], str):
-        raise Foreign("it says why there is no log, but not in words")
+        raise Foreign("its reason for having no log is not text")
 
 
 def is_count(value: Any) -> bool:
@@ -378,7 +378,7 @@ def _flag(value: Any) -> bool:
 
 
 def _part(kind: Any, name: str, size: tuple[int, int], decoder: Decoder, values: dict[str, Any] | None = None) -> Any:
-    """Return a link, readout or tally of arrays, each of the type, shape and range that the table of fields says."""
+    """Return a link, readout or tally of arrays, each of the type, shape and range that the table of fields states."""
     parts = {}
     for of in kind._fields:
         if of in FIELDS:

@@ -41,7 +41,7 @@ class Unmet(Foreign):
 
 @promises(reads="sign", needs_norm=False)
 class RuleStandIn(NamedTuple):
-    """Stands for a rule of the user's own in a model that only predicts, which needs no rule."""
+    """Placeholder for a user's rule in a model that only predicts, which needs no rule."""
 
     def step(self, score: float, y: float, xx: float) -> float:
         """Return no number, so that training fails."""
@@ -50,7 +50,7 @@ class RuleStandIn(NamedTuple):
 
 @promises(reads="sign", needs_norm=False)
 class ShrinkingRuleStandIn(NamedTuple):
-    """As :class:`RuleStandIn`, of weights that the rule may have shrunk."""
+    """Like :class:`RuleStandIn`, for weights that the rule may have shrunk."""
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         """Return no numbers, so that training fails."""
@@ -177,12 +177,12 @@ class Decoder:
         if least > -np.inf and np.any(array < least):
             raise Foreign(f"its array {place:.60} has a {what} below {least}")
         if most < np.inf and np.any(array >= most):
-            raise Foreign(f"its array {place:.60} has a {what} too large to go on from")
+            raise Foreign(f"its array {place:.60} has a {what} too large to resume from")
         return np.ascontiguousarray(array)
 
 
 class Codec(NamedTuple):
-    """How values of a kind are stored: whether it takes a value, and how to encode and to decode one."""
+    """Encoding of a kind of values: a test of the value, an encoder and a decoder."""
 
     takes: Callable[[Any], bool]
     encode: Callable[[Encoder, Any, str], dict[str, Any]]
@@ -368,4 +368,4 @@ CODECS: dict[str, Codec] = {
         _decode_frequencies,
     ),
 }
-"""How each kind of value that JSON has no word for is stored, by the key that marks it in a file."""
+"""Codecs of values that JSON lacks, by the keys that mark them in a file."""

@@ -23,7 +23,7 @@ from linsep.validation.labels import refuse_another_type
 Online = TypeVar("Online", bound=OnlineLearner)
 
 MATTER = ("fit_intercept", "intercept_scaling", "multi_class")
-"""Of the parameters that every learner has, those that say what its weights mean."""
+"""Parameters of every learner that define the meaning of its weights."""
 BIAS = "a bias feature of"
 """The trait that models share, or that a merge brings to one value."""
 
@@ -33,7 +33,7 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
 
     What is averaged or summed are the sums that training moves: the weights of additive learners and of those that
     shrink; for Winnow the exponents, so that the weights are multiplied (a sum) or are their geometric mean (an
-    average), and for the p-norm the s of w(s). A learner that answers with an average over rounds answers with the
+    average), and for the p-norm the s of w(s). A learner that predicts with an average over rounds predicts with the
     average over the rounds of all models. Where the first row chose each model's bias feature, the intercepts are
     averaged or summed; exponential, sinh and p-norm weights need one `intercept_scaling` for all.
 
@@ -43,21 +43,21 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     Parameters
     ----------
     models : learners
-        Fitted, of one type, with the same parameters (but for those that only say how long and in what order to
+        Fitted, of one type, with the same parameters (but for those that only state how long and in what order to
         train), features and feature names. Labels may differ where they are taken as they come (`partial_fit` without
         `classes`): the result has all of them.
     how : "average" or "sum", default="average"
         Averages are parameter mixing (McDonald, Hall and Mann, 2010).
     weights : sequence of numbers, optional
-        What each model counts, not below 0; averages divide by their sum. By default 1 in a sum, and in an average the
-        rounds that each model has made, so that a small shard has a small say.
+        Weights of the models, not below 0; averages divide by their sum. By default 1 in a sum, and in an average the
+        rounds that each model has made, so that a small shard has a small state.
 
     Returns
     -------
     learner
-        A new one: it has made the rounds, the mistakes and the updates of all models, and training can go on from
-        there. It has no log, since there was no single run. If all models tell how their data were read, and tell the
-        same, so does it. One model alone is returned as it is, in a copy.
+        A new one: it counts the rounds, the mistakes and the updates of all models, and can be trained further. It has
+        no log, since there was no single run. If all models record how their data were read, and agree, the result
+        records it, too. One model alone is returned as it is, in a copy.
 
     Examples
     --------
@@ -81,8 +81,8 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
         return copy.deepcopy(models[0])
     if models[0]._traits.never_mixes:
         raise ValueError(
-            f"{type(models[0]).__name__} is not merged: its answers are about the hypotheses of one run; add up what "
-            "the models' decision_function returns, or train AveragedPerceptron, which can be merged"
+            f"{type(models[0]).__name__} is not merged, as {models[0]._traits.never_mixes}; add up what the models' "
+            "decision_function returns, or train AveragedPerceptron, which can be merged"
         )
     rule = type(states[0].rule)
     if how == "sum" and not reads_sign_only(rule):

@@ -47,7 +47,7 @@ def named_weights(model: Any, names: Names = None) -> list[ClassWeights]:
         Fitted.
     names : sequence of str, or function, optional
         A name for each column that the learner sees; or what gives the name of a column's number, asked only where
-        there is a weight. By default `feature_names_in_`, or what a pipeline's `get_feature_names_out` says of the
+        there is a weight. By default `feature_names_in_`, or what a pipeline's `get_feature_names_out` states of the
         steps before the learner, or x0, x1, ...
 
     Returns
@@ -95,7 +95,7 @@ def export_json(model: Any, path: str | os.PathLike[str], names: Names = None) -
     model, names
         As for :func:`named_weights`.
     path : path
-        Where to write.
+        Path of the file.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
     model, names
         As for :func:`named_weights`.
     path : path
-        Where to write.
+        Path of the file.
 
     Examples
     --------

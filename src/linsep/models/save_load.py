@@ -12,7 +12,8 @@ from linsep import __version__
 from linsep.data.format import MOST_KNOWN, FewColumns, Format
 from linsep.data.registry import FORMATS, format_class
 from linsep.engine.arrays import Array
-from linsep.models.archive import ModelError, read, write
+from linsep.models import archive
+from linsep.models.archive import ModelError
 from linsep.models.encode_estimators import decode_model, encode_model
 from linsep.models.encoding import Decoder, Encoder, Foreign, Unmet
 from linsep.validation.errors import ParameterError
@@ -23,7 +24,7 @@ Kernels = Iterable[Callable[..., Any]]
 LARGE, SPARSE = 1 << 26, 64
 """Of more columns than this, and more than so many times those known, there is no table: it would be mostly empty."""
 OF_ONE_READING = ("cast", "before", "strict", "unseen")
-"""What of a form's state belongs to one reading of data."""
+"""Parts of a format's state that belong to one reading of data."""
 
 REFUSED = (
     Foreign, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RecursionError,
@@ -35,16 +36,16 @@ __all__ = ["ModelError", "Saved", "load", "opened", "save"]
 
 @dataclass(frozen=True)
 class Saved:
-    """What a model file holds.
+    """Contents of a model file.
 
     Attributes
     ----------
     model : learner or Pipeline
         The model.
     form : Format or None
-        How the data that it was trained on were read, if the file tells: `linsep.read(new, like=saved)`.
+        Format of its training data, if the file records it: `linsep.read(new, like=saved)`.
     about : dict
-        What was said of the model when it was saved.
+        The notes given when the model was saved.
     version : str
         That of the linsep that wrote the file.
     """
@@ -64,11 +65,11 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
     Parameters
     ----------
     model : a fitted learner, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a fitted learner
-        What is saved; a rule of one's own is saved by its name and numbers, a kernel of one's own by its name.
+        The model to save; a rule of one's own is saved by its name and numbers, a kernel of one's own by its name.
     path : path
         The file; by custom it ends in ".linsep".
     data : Dataset or Stream, optional
-        What the model was trained on: how it was read goes into the file too, so that
+        Training data: the file then records how they were read, so that
         `linsep.read(new, like=linsep.load(path))` reads new data into the same columns.
     about : dict, optional
         Metadata of the model: plain values.
@@ -99,7 +100,7 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
         raise ParameterError(
             f"the model can't be saved as it is, since load would refuse it: {_reason(error)}"
         ) from None
-    write(path, meta, to.arrays)
+    archive.write(path, meta, to.arrays)
 
 
 def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Any:
@@ -110,9 +111,9 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
     path : path
         The file.
     rules : rules of one's own, optional
-        Those that a learner was saved with: a file holds their names and numbers alone.
+        Classes that a learner was saved with: a file holds their names and numbers alone.
     kernels : functions of one's own, optional
-        Those that a KernelPerceptron was saved with: a file holds their names alone.
+        Functions that a KernelPerceptron was saved with: a file holds their names alone.
 
     Returns
     -------
@@ -122,7 +123,7 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
     Raises
     ------
     ModelError
-        Where the file is cut off, damaged, foreign, or of a newer linsep.
+        If the file is cut off, damaged, foreign, or of a newer linsep.
     """
     return opened(path, rules=rules, kernels=kernels).model
 
@@ -132,7 +133,7 @@ def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = (), onl
 
     If `only_predicts`, rules of the user's own need not be given: the model must not be trained or saved.
     """
-    about, arrays = read(path)
+    about, arrays = archive.read(path)
     decoder = Decoder(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"), only_predicts=only_predicts)
     try:
         return _decoded(about, decoder)
@@ -143,7 +144,7 @@ def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = (), onl
 
 
 def _decoded(meta: dict[str, Any], of: Decoder) -> Saved:
-    """Return what a description and its arrays stand for, all of it checked."""
+    """Return what a description and its arrays represent, all of it checked."""
     model, form = decode_model(meta["model"], of), _decode_form(meta["form"], of)
     saved = Saved(model, form, of.value(meta["about"]), meta["version"])
     if [type(saved.version), type(saved.about)] != [str, dict]:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from linsep.plots.decision_regions import decision_boundary
     from linsep.plots.evaluation import Result, calibration, comparison, confusion, margins, precision_recall, roc
     from linsep.plots.experiment_curves import noise, versus, votes
-    from linsep.plots.run_curves import ascent, bounds, mistakes, potential, progress, squeeze
+    from linsep.plots.run_curves import ascent, bounds, mistakes, potential, progress, squeeze, windows
     from linsep.plots.weight_bars import weights
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "versus",
     "votes",
     "weights",
+    "windows",
 ]
 
 # Names are imported when first used. No file is called as its function is: importing the file would hide the function.
@@ -54,6 +55,7 @@ _HOMES = {
     "versus": "experiment_curves",
     "votes": "experiment_curves",
     "weights": "weight_bars",
+    "windows": "run_curves",
 }
 
 

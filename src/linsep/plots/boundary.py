@@ -46,9 +46,9 @@ def boundary_path(
     y : array, (rows,)
         Their labels; they name the classes in the legend.
     feature_names : sequence of two str, optional
-        What the axes are called, unit included; by default `feature_names_in_`, where the learner has them.
+        Names of the axes, with units; by default `feature_names_in_`, where the learner has them.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------

@@ -112,7 +112,7 @@ def _first_two(X: Any) -> tuple[Array, Array]:
 DRAWN = 2000
 """The most rows to draw; of more, a sample is drawn, and determines the plane."""
 GRID, BEYOND = 200, 3
-"""The grid's points on each axis, and how many times as far it goes on on either side."""
+"""Points of the grid on each axis, and the factor of its extension on either side."""
 MANY = 60
 """The rings of more mistakes than this are smaller."""
 HONEST = 0.9
@@ -147,7 +147,7 @@ def decision_boundary(
 
     Two features are drawn as they are. Rows of more features, dense or sparse, are seen on a plane through their mean,
     each at the point of the plane that is nearest to it. What is drawn of the boundary is then the line in which it
-    cuts that plane, and a row may lie on one side of the line and have the prediction of the other: the picture says
+    cuts that plane, and a row may lie on one side of the line and have the prediction of the other: the picture states
     how many rows lie on the side of their prediction. If fewer than 90 % do, no line is drawn: it would mislead.
 
     The margin, two dashed lines, is the least distance of a row from the boundary, where a linear learner of two
@@ -160,16 +160,16 @@ def decision_boundary(
     X : array, sparse matrix or dataframe, (rows, features)
         Two features at least.
     y : array, (rows,)
-        Their labels, of the classes that the learner knows.
+        Their labels, of the learner's classes.
     view : {"principal", "score"}, default="principal"
         The plane for more than two features: that of the first two principal directions; or, of two classes and linear
         weights, that of the weights' direction and the one in which rows differ most beside it. There every row is
         on the side of its prediction, at its true distance from the boundary.
     feature_names : sequence of two str, optional
-        What the axes are called where there are two features, unit included; by default `feature_names_in_`, where the
+        Names of the axes, with units; by default `feature_names_in_`, where the
         learner has them.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def _size(places: Array) -> tuple[float, float]:
 
 
 def _grid(places: Array) -> Array:
-    """Return a grid over the places; it goes on beyond them, coarsely, since equal units may widen the limits."""
+    """Return a grid over the places; it extends beyond them, coarsely, since equal units may widen the limits."""
     low, high = style.limits(places)
     before, within = np.linspace(-BEYOND, 0, GRID // 3, endpoint=False), np.linspace(0, 1, GRID)
     steps = np.concatenate([before, within, 1 - before[::-1]])

@@ -37,7 +37,7 @@ def confusion(y_true: Any, y_pred: Any, *, labels: Any = None, ax: Axes | None =
         The classes to draw, in order; by default all that occur, sorted. Rows with another true or predicted label are
         left out, and counted in the heading.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`matrix_size` returns.
+        Axes to draw in. Default: a new figure of the size that :func:`matrix_size` returns.
 
     Examples
     --------
@@ -182,9 +182,9 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     labels : array, optional
         The classes in order, as in `classes_`; by default those that occur in y, or 0 and 1 where nothing else does.
     bins : int, default=10
-        How many groups.
+        Number of groups.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def _claims(y: Any, probability: Any, labels: Any) -> Claims:
 
 
 def _classes(truth: Array, labels: Any, width: int) -> Array:
-    """Return the sorted classes that the columns stand for."""
+    """Return the sorted classes that the columns represent."""
     if labels is not None:
         classes = column_or_1d(labels)
         if (np.unique(classes) != classes).any() if len(np.unique(classes)) == len(classes) else True:
@@ -273,7 +273,7 @@ def _draw_strip(ax: Axes, counts: Array) -> None:
 
 
 CURVE_POINTS = 400
-"""The most points of a curve: more can't be told apart."""
+"""The most points of a curve: more can't be distinguished."""
 
 
 def roc(y: Any, score: Any, *, labels: Any = None, threshold: float | None = None, ax: Axes | None = None) -> Axes:
@@ -293,7 +293,7 @@ def roc(y: Any, score: Any, *, labels: Any = None, threshold: float | None = Non
     threshold : float, optional
         A threshold to mark.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -309,7 +309,8 @@ def precision_recall(
 ) -> Axes:
     """Draw precision against recall of the second of two classes, as the threshold falls.
 
-    The dashed line is the precision of random answers: the share of that class. Parameters are those of :func:`roc`.
+    The dashed line is the precision of random predictions: the share of that class. Parameters are those of
+    :func:`roc`.
 
     Examples
     --------
@@ -412,7 +413,9 @@ def _shares(ax: Axes) -> None:
 
 
 def _of_rows(positive: int, negative: int, name: Any) -> str:
-    return f"{positive:,} rows of {style.shorten(name, 24)}, {negative:,} of the other class; dashed: random answers."
+    return (
+        f"{positive:,} rows of {style.shorten(name, 24)}, {negative:,} of the other class; dashed: random predictions."
+    )
 
 
 BARS = 40
@@ -430,9 +433,9 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     X : array, sparse matrix or dataframe, (rows, features)
         The rows.
     y : array, (rows,)
-        Their labels, of the classes that the learner knows.
+        Their labels, of the learner's classes.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -506,7 +509,7 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     results : sequence of :class:`Result`, of mappings, or of other objects
         Each with `name` and `error`, and with `seconds` and `mistakes` where known.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`ranking_size` returns.
+        Axes to draw in. Default: a new figure of the size that :func:`ranking_size` returns.
 
     Examples
     --------

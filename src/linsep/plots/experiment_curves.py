@@ -34,9 +34,9 @@ def versus(
     relevant : int
         k, the number of features that the label depends on.
     rounds : int, optional
-        How many rounds were run: nobody can err more often.
+        Number of rounds, an upper limit of the mistakes.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     """Draw the mistakes of one pass, and the tightest Delta-trick bound on them, against the share of wrong labels.
 
     With R the length of the longest row and Y the rows y x, the bound is the least of (R‖w‖ + ‖(1 - Yw)₊‖)² over w.
-    On separable rows it is at most (R/γ)²; w = 0 gives the number of rows, which says nothing.
+    On separable rows it is at most (R/γ)²; w = 0 gives the number of rows, which is vacuous.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     bounds : array
         The bounds on them.
     rows : int
-        How many rows a pass has.
+        Number of rows of a pass.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def noisy_runs(
     gap : float, default=0.2
         The margin before any label is turned round.
     seed : int, default=0
-        Which rows are drawn.
+        Seed of the rows.
 
     Examples
     --------
@@ -239,9 +239,9 @@ def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes
         The share of wrong predictions after each of them, by method, as `readings` of a voted learner names them.
         Methods that divide each hypothesis by its norm are dashed.
     heading : str, default=""
-        What the title begins with.
+        Beginning of the title.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def vote_panels(panels: Mapping[str, Curves], *, across: int | None = None, figu
     Parameters
     ----------
     panels : mapping of titles to (epochs, errors)
-        What :func:`votes` takes.
+        Arguments of :func:`votes`.
     across : int, optional
         Panels side by side; by default 2, or 3 where that leaves no gap.
     figure : matplotlib.figure.Figure, optional

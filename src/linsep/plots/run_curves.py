@@ -122,9 +122,9 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
     run : a fitted learner with a log, or a pair of arrays
         The pair is (rounds, counts): the rounds, rising, and how many mistakes had been made after each.
     bound : float or callable, optional
-        What the count can't pass: one number, or a function that returns it for an array of rounds.
+        Upper limit of the count: one number, or a function that returns it for an array of rounds.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -253,11 +253,11 @@ def bounds(rounds: Any, total: int, allowed: Mapping[str, float], *, ax: Axes | 
     rounds : array
         The rounds, from 1 and in order, of the mistakes, as in `log_.rounds`.
     total : int
-        How many rounds there were.
+        Number of rounds.
     allowed : mapping of names to numbers
-        The bounds. One that is infinite says nothing: it is named, not drawn.
+        The bounds. One that is infinite is vacuous: it is named, not drawn.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -288,9 +288,9 @@ def mixes(counts: Any, allowed: Mapping[str, float], *, ax: Axes | None = None) 
     counts : array
         The weighted mistakes at the start, 0, and after each mix, as in `mixes_.mixed_mistakes`.
     allowed : mapping of names to numbers
-        The bounds. One that is infinite says nothing: it is named, not drawn.
+        The bounds. One that is infinite is vacuous: it is named, not drawn.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -352,7 +352,7 @@ def squeeze(
     counts : array, optional
         Of a mixed run, the weighted mistakes at the start and after each mix, from 0 and rising; by default 0, 1, ...
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -428,11 +428,11 @@ def potential(values: Any, *, progress: float, start: float, counts: Any = None,
     progress : float
         L = eta delta - ln cosh(eta X), above 0.
     start : float
-        Where the line begins: the logarithm of the number of weights, or the first value.
+        Start of the line: the logarithm of the number of weights, or the first value.
     counts : array, optional
         Of a mixed run, the weighted mistakes at the start and after each mix, from 0 and rising; by default 0, 1, ...
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -480,7 +480,7 @@ def progress(rows: Any, errors: Any, *, ax: Axes | None = None) -> Axes:
     errors : array
         The share of them, between 0 and 1, that had been predicted wrongly before they were learned.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
@@ -507,6 +507,56 @@ def progress(rows: Any, errors: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def windows(rows: Any, errors: Any, *, rises: Sequence[int] = (), ax: Axes | None = None) -> Axes:
+    """Draw the error of a stream in each window of rows, beside that of all rows so far.
+
+    The error of all rows never forgets: after a change in the data it takes as many rows to show it as came before.
+
+    Parameters
+    ----------
+    rows : array
+        Rows learned at the end of each window, rising.
+    errors : array
+        How many of all these rows had been predicted wrongly before they were learned.
+    rises : sequence of int
+        Numbers of rows at which vertical lines are drawn: where the error rises.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure.
+
+    Examples
+    --------
+    >>> windows([100, 200, 300], [30, 40, 80], rises=[200]).get_title(loc="left")
+    'Error in windows: 40.0 % in the last, 26.7 % of all 300 rows'
+    """
+    counts, wrong = finite("rows", rows), finite("errors", errors)
+    same_length(rows=counts, errors=wrong)
+    sizes, parts = np.diff(counts, prepend=0.0), np.diff(wrong, prepend=0.0)
+    refuse_where(sizes <= 0, "rows", counts, "numbers of rows are above 0 and rise")
+    refuse_where(
+        (parts < 0) | (parts > sizes), "errors", wrong, "a window has 0 errors at least, and one a row at most"
+    )
+    shares = parts / sizes
+    ax = style.axes(ax, (7.2, 3.8))
+    top = min(1.05, 1.15 * shares.max()) or 0.01
+    for row in rises:
+        ax.axvline(row, color=style.ink(), linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+    [window] = ax.plot(
+        np.append(0.0, counts), np.append(shares[:1], shares), color=style.WRONG, linewidth=1.4, drawstyle="steps-pre",
+        zorder=3,
+    )  # fmt: skip
+    [so_far] = ax.plot(counts, wrong / counts, color=style.colour_of(0), linewidth=1.4, zorder=2)
+    ax.set_xlim(0, counts[-1])
+    ax.set_ylim(0, top)
+    ticks.numbers(ax.xaxis, integer=True)
+    ticks.percents(ax.yaxis, 5)
+    ticks.grid(ax)
+    key(ax, [window, so_far], ["in each window", "of all rows so far"])
+    last, total = style.percent(shares[-1]), style.percent(wrong[-1] / counts[-1])
+    style.head(ax, f"Error in windows: {last} in the last, {total} of all {int(counts[-1]):,} rows")
+    style.name_axes(ax, "rows learned", "wrong predictions")
+    return ax
+
+
 def ascent(history: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the log-likelihood at the start and after each step.
 
@@ -515,7 +565,7 @@ def ascent(history: Any, *, ax: Axes | None = None) -> Axes:
     history : array
         As in `history_` of LogisticRegression, by solver="newton" or "batch".
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------

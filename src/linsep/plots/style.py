@@ -24,7 +24,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours without yellow and black: distinguishable by everyone, on white and on black."""
 RIGHT, WRONG = COLOURS[:2]
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")
-"""One more than there are colours: 42 classes differ in colour or marker, and in grey print the markers tell."""
+"""One more than the colours: 42 classes differ in colour or marker; markers distinguish them in grey print."""
 SMALL = 9.0
 """The size in points of notes, legends and numbers within a picture."""
 

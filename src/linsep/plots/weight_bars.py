@@ -33,8 +33,8 @@ def weights(
 ) -> Axes:
     """Draw the weights that are largest in size, as bars with names; weights of 0 are left out.
 
-    With two classes, weights above 0 speak for the second. With more, each class has bars of its own, one class below
-    the other, at most 60 bars in all, or those of the class `label` alone; weights above 0 speak for it.
+    With two classes, positive weights favour the second. With more, each class has bars of its own, one class below
+    the other, at most 60 bars in all, or those of the class `label` alone; positive weights favour that class.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ def weights(
         The features' names, of which only those drawn are looked up; by default `feature_names_in_`, where the learner
         has them.
     top : int, default=10
-        How many weights, of each class.
+        Number of weights shown for each class.
     label : label of a class, optional
         The class to draw, of three or more.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
+        Axes to draw in. Default: a new figure of the size that :func:`figure_size` returns.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def _groups(classes: Array, coef: Any, top: int, label: Any) -> list[Strongest]:
         raise ValueError(f"top={top}: draw one weight at least")
     if len(classes) == 2:
         if label is not None:
-            raise ValueError("two classes share their weights: leave out label; weights above 0 speak for the second")
+            raise ValueError("two classes share their weights: omit label; positive weights favour the second")
         return [_strongest(coef, 0, 1, top)]
     if label is not None:
         code = int(codes_of(np.array([label]), classes)[0])
@@ -145,7 +145,7 @@ def _strongest(coef: Any, row: int, code: int, top: int) -> Strongest:
 
 
 def _colour(code: int, value: float, one_class: bool) -> str:
-    """Return the class's own colour, or of two classes that of the one that the weight speaks for."""
+    """Return the class's own colour, or of two classes the colour of the class that the weight favours."""
     return style.colour_of(code) if one_class else style.colour_of(int(value > 0))
 
 

@@ -4,9 +4,10 @@ Each rule is a loss l(score, y) with its slope g, the derivative by the score. W
 
     w <- max(0, 1 - rate_t shrink) w - rate_t g x,
 
-which descends l(w.x, y) + shrink/2 ||w||² of one row; `loss` is that sum. y is -1 or +1 for labels, any number for
-targets. A slope beyond ±1e12 is cut off there. Source: Bottou (2012), and scikit-learn's SGDClassifier, whose losses
-these are.
+which descends l(w.x, y) + shrink/2 ||w||² of one row. With `lasso` above 0 the weights are then pulled towards 0 by
+`pull` = rate_t lasso (:class:`linsep.engine.links.Clipped`), which adds lasso ||w||_1. `loss` is the sum of l and the
+penalties. y is -1 or +1 for labels, any number for targets. A slope beyond ±1e12 is cut off there. Source: Bottou
+(2012), and scikit-learn's SGDClassifier, whose losses these are.
 """
 
 from math import exp, log
@@ -42,16 +43,16 @@ def descend(rule: Any, slope: float, t: float) -> tuple[float, float]:
 
 
 @inlined
-def penalty(rule: Any, ww: float) -> float:
-    """Return shrink/2 ||w||²."""
-    return 0.5 * rule.shrink * ww
+def penalty(rule: Any, ww: float, w1: float) -> float:
+    """Return shrink/2 ||w||² + lasso ||w||_1."""
+    return 0.5 * rule.shrink * ww + rule.lasso * w1
 
 
 @promises(settles=False, needs_norm=False, targets=True)
 class HingeDescent(NamedTuple):
     """l = (margin - y score)+. The support vector machine's loss with margin 1, the perceptron's with margin 0.
 
-    >>> HingeDescent(rate=0.5).step(score=0.0, y=-1.0, xx=1.0, ww=0.0, t=1.0), HingeDescent().loss(0.25, 1.0, 0.0)
+    >>> HingeDescent(rate=0.5).step(score=0.0, y=-1.0, xx=1.0, ww=0.0, t=1.0), HingeDescent().loss(0.25, 1.0, 0.0, 0.0)
     ((1.0, -0.5), 0.75)
     """
 
@@ -59,10 +60,14 @@ class HingeDescent(NamedTuple):
     offset: float = 0.0
     power: float = 0.0
     shrink: float = 0.0
+    lasso: float = 0.0
     margin: float = 1.0
 
-    def loss(self, score: float, y: float, ww: float) -> float:
-        return penalty(self, ww) + max(0.0, self.margin - y * score)
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
+        return penalty(self, ww, w1) + max(0.0, self.margin - y * score)
+
+    def pull(self, t: float) -> float:
+        return rate_at(self, t) * self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         return descend(self, -y if y * score <= self.margin else 0.0, t)
@@ -74,7 +79,7 @@ class SquaredHingeDescent(NamedTuple):
 
     >>> (
     ...     SquaredHingeDescent(rate=0.5).step(score=0.5, y=1.0, xx=1.0, ww=0.0, t=1.0),
-    ...     SquaredHingeDescent().loss(0.5, 1.0, 0.0),
+    ...     SquaredHingeDescent().loss(0.5, 1.0, 0.0, 0.0),
     ... )
     ((1.0, 0.5), 0.25)
     """
@@ -83,9 +88,13 @@ class SquaredHingeDescent(NamedTuple):
     offset: float = 0.0
     power: float = 0.0
     shrink: float = 0.0
+    lasso: float = 0.0
 
-    def loss(self, score: float, y: float, ww: float) -> float:
-        return penalty(self, ww) + max(0.0, 1.0 - y * score) ** 2
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
+        return penalty(self, ww, w1) + max(0.0, 1.0 - y * score) ** 2
+
+    def pull(self, t: float) -> float:
+        return rate_at(self, t) * self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         return descend(self, -2.0 * y * max(0.0, 1.0 - y * score), t)
@@ -103,10 +112,14 @@ class LogLossDescent(NamedTuple):
     offset: float = 0.0
     power: float = 0.0
     shrink: float = 0.0
+    lasso: float = 0.0
 
-    def loss(self, score: float, y: float, ww: float) -> float:
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
         z = y * score
-        return penalty(self, ww) + (-z if z < -LINEAR else exp(-z) if z > LINEAR else log(1.0 + exp(-z)))
+        return penalty(self, ww, w1) + (-z if z < -LINEAR else exp(-z) if z > LINEAR else log(1.0 + exp(-z)))
+
+    def pull(self, t: float) -> float:
+        return rate_at(self, t) * self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         z = y * score
@@ -119,7 +132,7 @@ class ModifiedHuberDescent(NamedTuple):
     """l = ((1 - y score)+)², but -4 y score where y score < -1: outliers count linearly.
 
     >>> (
-    ...     ModifiedHuberDescent().loss(-2.0, 1.0, 0.0),
+    ...     ModifiedHuberDescent().loss(-2.0, 1.0, 0.0, 0.0),
     ...     ModifiedHuberDescent().step(score=-2.0, y=1.0, xx=1.0, ww=0.0, t=1.0),
     ... )
     (8.0, (1.0, 4.0))
@@ -129,10 +142,14 @@ class ModifiedHuberDescent(NamedTuple):
     offset: float = 0.0
     power: float = 0.0
     shrink: float = 0.0
+    lasso: float = 0.0
 
-    def loss(self, score: float, y: float, ww: float) -> float:
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
         z = y * score
-        return penalty(self, ww) + (-4.0 * z if z < -1.0 else max(0.0, 1.0 - z) ** 2)
+        return penalty(self, ww, w1) + (-4.0 * z if z < -1.0 else max(0.0, 1.0 - z) ** 2)
+
+    def pull(self, t: float) -> float:
+        return rate_at(self, t) * self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         z = y * score
@@ -145,7 +162,7 @@ class SquaredErrorDescent(NamedTuple):
 
     >>> (
     ...     SquaredErrorDescent(rate=0.1).step(score=0.5, y=1.5, xx=1.0, ww=0.0, t=1.0),
-    ...     SquaredErrorDescent().loss(0.5, 1.5, 0.0),
+    ...     SquaredErrorDescent().loss(0.5, 1.5, 0.0, 0.0),
     ... )
     ((1.0, 0.1), 0.5)
     """
@@ -154,9 +171,13 @@ class SquaredErrorDescent(NamedTuple):
     offset: float = 0.0
     power: float = 0.0
     shrink: float = 0.0
+    lasso: float = 0.0
 
-    def loss(self, score: float, y: float, ww: float) -> float:
-        return penalty(self, ww) + 0.5 * (score - y) * (score - y)
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
+        return penalty(self, ww, w1) + 0.5 * (score - y) * (score - y)
+
+    def pull(self, t: float) -> float:
+        return rate_at(self, t) * self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         return descend(self, score - y, t)
@@ -167,7 +188,7 @@ class HuberDescent(NamedTuple):
     """l = (score - y)² / 2 up to |score - y| = epsilon, and epsilon |score - y| - epsilon²/2 beyond.
 
     >>> (
-    ...     HuberDescent(epsilon=0.5).loss(2.0, 0.0, 0.0),
+    ...     HuberDescent(epsilon=0.5).loss(2.0, 0.0, 0.0, 0.0),
     ...     HuberDescent(epsilon=0.5).step(score=2.0, y=0.0, xx=1.0, ww=0.0, t=1.0),
     ... )
     (0.875, (1.0, -0.5))
@@ -177,13 +198,17 @@ class HuberDescent(NamedTuple):
     offset: float = 0.0
     power: float = 0.0
     shrink: float = 0.0
+    lasso: float = 0.0
     epsilon: float = 0.1
 
-    def loss(self, score: float, y: float, ww: float) -> float:
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
         miss = abs(score - y)
-        return penalty(self, ww) + (
+        return penalty(self, ww, w1) + (
             0.5 * miss * miss if miss <= self.epsilon else self.epsilon * (miss - 0.5 * self.epsilon)
         )
+
+    def pull(self, t: float) -> float:
+        return rate_at(self, t) * self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         return descend(self, min(max(score - y, -self.epsilon), self.epsilon), t)
@@ -194,7 +219,7 @@ class EpsilonInsensitiveDescent(NamedTuple):
     """l = (|score - y| - epsilon)+.
 
     >>> (
-    ...     EpsilonInsensitiveDescent().loss(1.0, 0.0, 0.0),
+    ...     EpsilonInsensitiveDescent().loss(1.0, 0.0, 0.0, 0.0),
     ...     EpsilonInsensitiveDescent().step(score=1.0, y=0.0, xx=1.0, ww=0.0, t=1.0),
     ... )
     (0.9, (1.0, -1.0))
@@ -204,10 +229,14 @@ class EpsilonInsensitiveDescent(NamedTuple):
     offset: float = 0.0
     power: float = 0.0
     shrink: float = 0.0
+    lasso: float = 0.0
     epsilon: float = 0.1
 
-    def loss(self, score: float, y: float, ww: float) -> float:
-        return penalty(self, ww) + max(0.0, abs(score - y) - self.epsilon)
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
+        return penalty(self, ww, w1) + max(0.0, abs(score - y) - self.epsilon)
+
+    def pull(self, t: float) -> float:
+        return rate_at(self, t) * self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         slope = 1.0 if score - y > self.epsilon else -1.0 if y - score > self.epsilon else 0.0
@@ -226,10 +255,14 @@ class SquaredEpsilonInsensitiveDescent(NamedTuple):
     offset: float = 0.0
     power: float = 0.0
     shrink: float = 0.0
+    lasso: float = 0.0
     epsilon: float = 0.1
 
-    def loss(self, score: float, y: float, ww: float) -> float:
-        return penalty(self, ww) + max(0.0, abs(score - y) - self.epsilon) ** 2
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
+        return penalty(self, ww, w1) + max(0.0, abs(score - y) - self.epsilon) ** 2
+
+    def pull(self, t: float) -> float:
+        return rate_at(self, t) * self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         beyond = max(0.0, abs(score - y) - self.epsilon)

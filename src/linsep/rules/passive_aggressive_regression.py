@@ -11,7 +11,8 @@ The least change of w after which the loss l of a row is 0, hard or softened:
 | PA-II   | infinity | 1 / (2C) |
 
 `apart` is 0, or the constant feature's value to leave that feature out of ||x||², as scikit-learn does. `keep` is what
-the weights are multiplied with before each step. Source: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006).
+the weights are multiplied with before each step, and `lasso` how far each round then pulls them towards 0.
+Source: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006).
 """
 
 from math import inf
@@ -45,7 +46,7 @@ class PassiveAggressiveRegression(NamedTuple):
     soft: float = 0.0
     epsilon: float = 0.1
 
-    def loss(self, score: float, y: float, ww: float) -> float:
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
         return max(0.0, abs(y - score) - self.epsilon)
 
     def step(self, score: float, y: float, xx: float) -> float:
@@ -66,9 +67,13 @@ class ShrinkingRegression(NamedTuple):
     epsilon: float = 0.1
     apart: float = 0.0
     keep: float = 1.0
+    lasso: float = 0.0
 
-    def loss(self, score: float, y: float, ww: float) -> float:
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
         return max(0.0, abs(y - score) - self.epsilon)
+
+    def pull(self, t: float) -> float:
+        return self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         amount = tau(self, abs(y - score) - self.epsilon, xx - self.apart * self.apart)
@@ -87,9 +92,13 @@ class ShrinkingPassiveAggressive(NamedTuple):
     soft: float = 0.0
     apart: float = 0.0
     keep: float = 1.0
+    lasso: float = 0.0
 
-    def loss(self, score: float, y: float, ww: float) -> float:
+    def loss(self, score: float, y: float, ww: float, w1: float) -> float:
         return max(0.0, 1.0 - y * score)
+
+    def pull(self, t: float) -> float:
+        return self.lasso
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         return self.keep, y * tau(self, 1.0 - y * score, xx - self.apart * self.apart)

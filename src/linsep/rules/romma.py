@@ -1,4 +1,4 @@
-"""ROMMA: the shortest w that meets the new row's constraint and one that stands for all rows before it.
+"""ROMMA: the shortest w that meets the new row's constraint and one that represents all rows before it.
 
 With s = w.x and den = ||x||² ||w||² - s², an update is
 

@@ -7,7 +7,7 @@ from linsep.engine.step import promises
 
 @promises(reads="sign")
 class Solved(NamedTuple):
-    """No step: the weights are the answer to a problem, and no single row moves them.
+    """No step: the weights solve a problem of all rows, and no single row updates them.
 
     >>> Solved().step(score=-1.0, y=1.0, xx=4.0)
     0.0

@@ -6,7 +6,7 @@ Arguments with one meaning in all solvers:
 - signs (float64 array, (rows,)): +1 or -1 for each row;
 - row_weights (array, (rows,) or (0,)): how often each row counts, >= 0; empty where all count once;
 - seed (int, default=0): seed of the order of rows;
-- jobs (int, default=1): threads of the passes that prove; the answer does not depend on it;
+- jobs (int, default=1): threads of the passes that prove; the solution does not depend on it;
 - deadline (float, optional): the value of time.monotonic() at which to return with what is found;
 - watch (callable, optional): called with (lower, upper) each time that the bracket has become narrower.
 """

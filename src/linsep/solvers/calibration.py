@@ -3,14 +3,14 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, isotonic_regression
+from scipy import optimize
 from scipy.special import expit, logit, softmax
 
 from linsep.engine.arrays import Array
 
 NO_WEIGHTS = np.empty(0)
 SURE = 2.0**-52
-"""How near to 0 and 1 a target may come: at 0 or 1 itself, scores that separate would have no best slope."""
+"""Least distance of a target from 0 and 1: at 0 or 1, separating scores would have no best slope."""
 CLOSE, GOOD = 1e-20, 1e-10
 """Newton's method stops at the first gap; where rounding stops it before, it is well below the second."""
 SUFFICIENT, HALVINGS = 1e-4, 60
@@ -43,15 +43,15 @@ def fit_platt(scores: Any, positive: Any, weights: Array = NO_WEIGHTS, max_iter:
 
     It minimises the sum of w_i [ln(1 + e^z_i) - t_i z_i], z = slope s + offset, with the targets (N+ + 1) / (N+ + 2)
     for rows of the class and 1 / (N- + 2) for others, N the sum of the weights of either: so that the best slope is
-    finite on scores that separate, and no rows at all are answered by 1/2. Newton's method with backtracking, on
+    finite on scores that separate; without rows the probability is 1/2. Newton's method with backtracking, on
     centred and scaled scores: the sum is strictly convex, and so it gets to the minimum from anywhere. All sums are
     numpy's own, whose bits do not depend on the number of threads.
 
-    `scores` are finite numbers of any size, `positive` tells which rows are of the class, and `weights` how many rows
+    `scores` are finite numbers of any size, `positive` states which rows are of the class, and `weights` how many rows
     each row counts as; 0 leaves it out. `max_iter` is the most steps; a dozen are the rule.
 
     Platt (1999), "Probabilistic outputs for support vector machines"; Lin, Lin and Weng (2007), "A note on Platt's
-    probabilistic outputs". Where all scores are the same, or too small for a slope to tell them apart, the slope is 0.
+    probabilistic outputs". Where all scores are the same, or too small for a slope to separate them, the slope is 0.
 
     >>> sigmoid = fit_platt([-3.0, -1.0, 1.0, 3.0], [False, False, True, True])
     >>> sigmoid.probabilities([-3.0, 0.0, 3.0]).round(2), sigmoid.converged
@@ -153,7 +153,7 @@ def fit_isotonic(scores: Any, positive: Any, weights: Array = NO_WEIGHTS) -> Iso
     """Return the function of the score, among those that never fall, of the least squares to the labels 0 and 1.
 
     Rows of one score are one point. By scipy's pool-adjacent-violators; the ends of its level stretches are kept. No
-    rows at all are answered by 1/2. The parameters are those of :func:`fit_platt`.
+    rows at all are given 1/2. The parameters are those of :func:`fit_platt`.
 
     Zadrozny and Elkan (2002), "Transforming classifier scores into accurate multiclass probability estimates".
 
@@ -167,7 +167,7 @@ def fit_isotonic(scores: Any, positive: Any, weights: Array = NO_WEIGHTS) -> Iso
     w = w / w.max()
     points, place = np.unique(s, return_inverse=True)
     mass = np.bincount(place, w)
-    found = isotonic_regression(np.bincount(place, w * member) / mass, weights=mass)
+    found = optimize.isotonic_regression(np.bincount(place, w * member) / mass, weights=mass)
     ends = np.unique(np.concatenate([found.blocks[:-1], found.blocks[1:] - 1]))
     return Isotonic(points[ends], np.clip(found.x[ends], 0.0, 1.0))
 
@@ -233,7 +233,7 @@ def fit_temperature(scores: Any, codes: Any, weights: Array = NO_WEIGHTS) -> Tem
     elif derivative(STEEPEST) <= 0.0:
         found = STEEPEST
     else:
-        found = float(brentq(derivative, 0.0, STEEPEST, xtol=1e-14, rtol=1e-14, maxiter=500))
+        found = float(optimize.brentq(derivative, 0.0, STEEPEST, xtol=1e-14, rtol=1e-14, maxiter=500))
     with np.errstate(over="ignore"):
         slope = float(np.ldexp(found / radius, -exponent - 1))
     return Temperature(slope if np.isfinite(slope) else float(np.finfo(np.float64).max))

@@ -4,7 +4,7 @@ The weights of least squares solve XᵀX W = XᵀY, and these sums are all that 
 they stand they are good for half of the digits only, as XᵀX has the condition of X squared. The triangle T of a QR
 decomposition of [1 | X | Y] holds them as TᵀT in the same memory and keeps all digits: new rows are set below it, and
 reflections turn both into one triangle again. The column of ones comes first, so that what is below the first row of T
-is the triangle of rows with their mean taken away: the intercept is free, whatever the weights are.
+is the triangle of rows with their mean taken away: the intercept is free for any weights.
 
 Three ways lead there: the formula of one feature, the triangle of :mod:`linsep.solvers.least_squares`, and for wide
 sparse data LSMR (Fong and Saunders, 2011), which only multiplies by X and by its transpose. All take the mean away
@@ -75,7 +75,7 @@ class Triangle(NamedTuple):
 
     table: Array
     rows: int
-    """The number of rows that it stands for."""
+    """The number of rows in it."""
     features: int
     bias: float
     """The constant feature's value; with 0.0 there is no column of ones."""
@@ -158,9 +158,9 @@ def with_features(triangle: Triangle, more: int) -> Triangle:
 def solve_triangle(triangle: Triangle, mix: Array | None = None) -> LeastSquaresFit:
     """Return the least squares weights of all rows that were worked in; for the targets Y times `mix`, if it is given.
 
-    Where the condition allows, by substitution. Else columns are told apart by a QR decomposition with pivoting of the
-    columns, each divided by its length: what is left of one beside the others counts if it is more than rounding makes.
-    Of all weights that are then best, the shortest are found by a second decomposition.
+    Where the condition allows, by substitution. Else columns are distinguished by a QR decomposition with pivoting of
+    the columns, each divided by its length: what is left of one beside the others counts if it is more than rounding
+    makes. Of all weights that are then best, the shortest are found by a second decomposition.
     """
     first, features = int(triangle.bias != 0), triangle.features
     table: Any = triangle.table

@@ -1,7 +1,7 @@
 """Mistake bounds, each the formula of its theorem: plain numbers in, a plain number out.
 
 R is the largest norm of a row, a margin the least y u·x over the rows for the u that the theorem speaks of, k the
-number of mistakes. A bound that says nothing is inf. These are floats, to be read and drawn: what a certificate claims
+number of mistakes. A vacuous bound is inf. These are floats, to be read and drawn: what a certificate claims
 is recomputed from the data in exact arithmetic.
 """
 
@@ -25,8 +25,8 @@ def perceptron(radius: float, margin: float) -> float:
 def weighted_mistakes(weights: Iterable[float]) -> float:
     """Return (sum of c)² / (sum of c²), which is at most (R/gamma)² for the weights c of the rows mistaken.
 
-    It is the number of mistakes where all weigh the same, and less otherwise: no more can be said of the perceptron
-    that multiplies each update by its row's weight.
+    It is the number of mistakes where all weigh the same, and less otherwise: no stronger bound holds for the
+    perceptron that multiplies each update by its row's weight.
 
     >>> weighted_mistakes([2.0, 2.0, 2.0]), weighted_mistakes([3.0, 1.0])
     (3.0, 1.6)
@@ -124,10 +124,25 @@ def shifting(radius: float, norm: float, path: float, losses: float) -> float:
     return regret(radius, norm + path, losses)
 
 
+def shifting_delta_trick(radius: float, norm: float, path: float, shortfall: float) -> float:
+    """Return (R B + D)², the perceptron's most mistakes against weights u_1, u_2, ... that change from round to round.
+
+    B = ||u_n|| + sum of ||u_t - u_{t-1}||, and D is the norm of the losses (1 - y u_t·x)+ of all rounds. By the proof
+    of :func:`shifting`, k <= R sqrt(k) B + L; and by the inequality of Cauchy and Schwarz, the losses of the mistakes
+    add up to L <= sqrt(k) D. A path of length 0 is :func:`delta_trick` for one pass.
+
+    >>> shifting_delta_trick(3.0, 2.0, path=0.0, shortfall=2.0) == delta_trick(3.0, 0.5, shortfall=1.0)
+    True
+    """
+    _check_at_least_0(norm=norm, path=path, shortfall=shortfall)
+    _check_positive(radius=radius)
+    return _square(radius * (norm + path) + shortfall)
+
+
 def winnow(features: int, margin: float, entries: float = 1.0, rate: float | None = None) -> float:
     """Return ln p / L(eta), u >= 0 being of sum 1 with margin delta, and |x_j| up to `entries` (Littlestone, 1988).
 
-    L is `fall`, by default at the best rate; where it is not above 0 the theorem says nothing: inf. A constant feature
+    L is `fall`, by default at the best rate; where it is not above 0 the theorem is vacuous: inf. A constant feature
     is two, +beta and -beta, among the p. Where delta = entries, the bound is log2 p.
 
     >>> round(winnow(1000, 0.5), 1), round(winnow(1000, 0.5, rate=0.5), 1), winnow(1000, 0.5, rate=2.0)

@@ -1,8 +1,8 @@
 """The Brier score of forecasts, what it is made of, and how far the empirical value may be from the expected one.
 
 The square loss (h - y)², y being 1 or 0, is least in expectation where h is p = Pr[y = 1 | x], and what it has above
-that is the distance of h from p: E(h - p)² = E(h - y)² - E(p - y)². On rows with equal forecasts the mean of y stands
-for p, which takes the score apart (Murphy, 1973).
+that is the distance of h from p: E(h - p)² = E(h - y)² - E(p - y)². On rows with equal forecasts the mean of y replaces
+p, which decomposes the score (Murphy, 1973).
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from linsep.engine.arrays import Array
 from linsep.theory.bounds import check_probability
 
 OFF = 1e-4
-"""How far the probabilities of a row may be from the sum 1: those of float32 and many classes are not exact."""
+"""Tolerance of the sum 1 of a row's probabilities: in float32, sums over many classes are not exact."""
 HALVINGS = 60
 
 
@@ -29,11 +29,11 @@ class Groups(NamedTuple):
     observed: Array
     """The share of its rows that came true."""
     weight: Array
-    """How many rows it has; with sample weights, their sum."""
+    """Number of rows; with sample weights, their sum."""
 
 
 class BrierParts(NamedTuple):
-    """What one class adds to a Brier score."""
+    """Parts of a Brier score from one class."""
 
     reliability: float
     resolution: float
@@ -48,9 +48,9 @@ class Brier(NamedTuple):
     value: float
     """The mean of (h - y)²; of three classes or more, of its sum over the classes."""
     reliability: float
-    """The mean of (h_g - ybar_g)² over rows, g being the row's group: 0 when what is said is what happens."""
+    """The mean of (h_g - ybar_g)² over rows, g being the row's group: 0 for forecasts that equal the frequencies."""
     resolution: float
-    """The mean of (ybar_g - ybar)²: how far the groups tell rows apart."""
+    """The mean of (ybar_g - ybar)²: how well the groups separate rows."""
     uncertainty: float
     """ybar (1 - ybar): the score of saying ybar always."""
     within_variance: float
@@ -58,7 +58,7 @@ class Brier(NamedTuple):
     within_covariance: float
     """Twice the mean covariance of forecast and outcome within a bin; 0 in groups of equal forecasts."""
     interval: tuple[float, float]
-    """Where the expected value is, with probability `confidence`."""
+    """Interval of the expected value, with probability `confidence`."""
     confidence: float
     groups: tuple[Groups, ...]
     """One of the second class, if there are two; else one for each class."""
@@ -72,8 +72,8 @@ def brier_score(
     On groups of equal forecasts h_g with weights n_g, of m in all, mean (h - y)² = sum of n_g/m [(h_g - ybar_g)² +
     ybar_g (1 - ybar_g)] = reliability - resolution + uncertainty. Forecasts that hardly repeat make groups of few rows,
     for which reliability and resolution are both too large; `bins` puts near forecasts together, by their mean, and two
-    terms for what differs within a bin then make the sum exact (Stephenson, Coelho and Jolliffe, 2008). Three classes
-    or more are each taken apart by themselves, and the terms added.
+    terms for what differs within a bin then make the sum exact (Stephenson, Coelho and Jolliffe, 2008). With three
+    classes or more, each class is decomposed separately, and the terms are added.
 
     The interval holds the expected score of rows drawn independently, with at least the stated probability, for any
     number of rows and any distribution, if the forecasts were not learned from these rows. It is all v for which
@@ -94,7 +94,7 @@ def brier_score(
         The classes in order, as in `classes_`; by default those that occur in y, or 0 and 1 (-1 and 1) where nothing
         else does.
     sample_weight : array, (rows,), optional
-        What each row counts.
+        Weights of the rows.
     confidence : float, default=0.95
         That of the interval.
 
@@ -177,7 +177,7 @@ def _furthest(start: float, end: float, fits: Callable[[float], bool]) -> float:
 
 
 def _forecasts(y: Any, p: Any, labels: Any) -> tuple[Array, Array]:
-    """Return what was said of each class and whether it came true, (rows, 1) for two classes."""
+    """Return the forecasts of each class and the outcomes, (rows, 1) for two classes."""
     said = np.asarray(p, dtype=np.float64)
     if said.ndim not in (1, 2) or not said.size:
         raise ValueError(f"p has the shape {said.shape}: it is (rows,) or (rows, classes), one row at least")
@@ -200,7 +200,7 @@ def _forecasts(y: Any, p: Any, labels: Any) -> tuple[Array, Array]:
 
 
 def _classes(truth: Array, labels: Any, width: int) -> Array:
-    """Return the sorted classes that the columns stand for."""
+    """Return the sorted classes that the columns represent."""
     if labels is not None:
         classes = column_or_1d(labels)
         if not np.array_equal(np.unique(classes), classes):

@@ -20,7 +20,7 @@ from linsep.engine.arrays import Array
 LEVEL = 1e-3
 """The order of exchangeable rows is refuted with this probability at most."""
 TESTED = "runs of each label, and its share of the first rows against the rest"
-"""What is tested, in words."""
+"""Descriptions of the tests."""
 TESTS = 4
 """Tests of each label: two counts, both sides."""
 
@@ -33,11 +33,11 @@ class OrderTest(NamedTuple):
     label: int
     """The code of the label that is the most uneven."""
     what: str
-    """What is uneven about it."""
+    """Description of the unevenness."""
 
     @property
     def refuted(self) -> bool:
-        """Whether the rows did not come in random order."""
+        """Return whether the labels refute a random order of the rows."""
         return self.p_value <= LEVEL
 
 

@@ -16,22 +16,20 @@ from operator import index
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from linsep.engine.arrays import Array
+from linsep.engine.multimethods import inlined
 from linsep.engine.tiers import tiered
 from linsep.theory.bounds import fall
 
 WORD = 64
 STEP, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-"""What SplitMix64 adds from word to word, and multiplies with."""
+"""Increment and multipliers of SplitMix64."""
 MOST_ROUNDS = 2**31 - 1
-
-helper = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 
 
 class Versus(NamedTuple):
-    """How both learners fared on the same rows, and what their theorems allow."""
+    """Mistakes of both learners on the same rows, and the bounds of their theorems."""
 
     features: int
     relevant: int
@@ -68,9 +66,9 @@ def versus(features: int, relevant: int = 5, rounds: int = 20_000, seed: int = 0
     relevant : int, default=5
         k, how many of them the label is the majority of: an odd number up to N.
     rounds : int, default=20_000
-        How many rows are drawn.
+        Number of rows.
     seed : int, default=0
-        Which rows are drawn, from 0 to 2^64 - 1. The same seed gives the same rows everywhere.
+        Seed of the rows, from 0 to 2^64 - 1. The same seed gives the same rows everywhere.
 
     Returns
     -------
@@ -94,26 +92,31 @@ def versus(features: int, relevant: int = 5, rounds: int = 20_000, seed: int = 0
     image = ((relevant - 1) / (relevant + 1)) ** np.arange(rounds + 1.0)
     image.flags.writeable = False
     wrong = np.zeros((2, rounds), np.bool_)
-    _race(features, relevant, np.uint64(seed), image, wrong)
+    agree = np.empty(-(-features // WORD), np.uint64)
+    v, counts = np.zeros((2, WORD * len(agree)), np.int32)
+    w = np.zeros(WORD * len(agree))
+    w[:features] = 1.0
+    sums, masses = np.zeros(WORD, np.int64), np.zeros(WORD)
+    _race(features, relevant, np.uint64(seed), image, agree, v, counts, w, sums, masses, wrong)
     perceptron, winnow = (np.flatnonzero(row) + 1 for row in wrong)
     bound = log(features) / fall(1 / relevant)
     return Versus(features, relevant, rounds, perceptron, winnow, float(relevant * features), bound)
 
 
-@tiered(None, flat=False)
-def _race(features: int, relevant: int, seed: np.uint64, image: Array, wrong: Array) -> None:
+@tiered(None)
+def _race(
+    features: int, relevant: int, seed: np.uint64, image: Array, agree: Array, v: Array, counts: Array, w: Array,
+    sums: Array, masses: Array, wrong: Array,
+) -> None:  # fmt: skip
     """Mark the rounds in which the perceptron (row 0) and Winnow (row 1) err.
 
     `agree` holds y x of the round. Winnow's weight of a feature that agreed in c of its mistakes is e^{2 eta c}; with
     the highest such count, `top`, that is image[top - c] up to a factor. What is beyond the last feature weighs 0.
+    `sums` and `masses` are scratch arrays of :func:`_scores`.
     """
-    agree = np.empty((features + WORD - 1) // WORD, np.uint64)
-    v, counts = np.zeros(agree.shape[0] * WORD, np.int32), np.zeros(agree.shape[0] * WORD, np.int32)
-    w = np.zeros(agree.shape[0] * WORD)
-    w[:features] = 1.0
     for t in range(wrong.shape[1]):
         _draw(seed + np.uint64(t) * np.uint64(agree.shape[0]) * STEP, relevant, agree)
-        score, weighed = _scores(agree, v, w)
+        score, weighed = _scores(agree, v, w, sums, masses)
         if score <= 0:
             wrong[0, t] = True
             for j in range(features):
@@ -122,17 +125,19 @@ def _race(features: int, relevant: int, seed: np.uint64, image: Array, wrong: Ar
             wrong[1, t] = True
             for j in range(features):
                 counts[j] += _bit(agree, j)
-            top = counts.max()
+            top = 0
+            for j in range(features):
+                top = max(top, counts[j])
             for j in range(features):
                 w[j] = image[top - counts[j]]
 
 
-@helper
+@inlined
 def _bit(words: Array, j: int) -> np.int32:
     return np.int32((words[j // WORD] >> np.uint64(j % WORD)) & np.uint64(1))
 
 
-@helper
+@inlined
 def _draw(state: np.uint64, relevant: int, agree: Array) -> None:
     """Fill in y x of a new row, the words of SplitMix64 that follow this state, turned round where y is -1."""
     for i in range(agree.shape[0]):
@@ -148,10 +153,11 @@ def _draw(state: np.uint64, relevant: int, agree: Array) -> None:
             agree[i] = ~agree[i]
 
 
-@helper
-def _scores(agree: Array, v: Array, w: Array) -> tuple[int, float]:
+@inlined
+def _scores(agree: Array, v: Array, w: Array, sums: Array, masses: Array) -> tuple[int, float]:
     """Return y (v·x) and y (w·x), each summed in as many lanes as a word has bits: the same on every processor."""
-    sums, masses = np.zeros(WORD, np.int64), np.zeros(WORD)
+    for b in range(WORD):
+        sums[b], masses[b] = 0, 0.0
     for i in range(agree.shape[0]):
         word = agree[i]
         for b in range(WORD):
@@ -159,4 +165,8 @@ def _scores(agree: Array, v: Array, w: Array) -> tuple[int, float]:
             j = i * WORD + b
             sums[b] += v[j] if up else -v[j]
             masses[b] += w[j] if up else -w[j]
-    return sums.sum(), masses.sum()
+    score, weighed = 0, 0.0
+    for b in range(WORD):
+        score += sums[b]
+        weighed += masses[b]
+    return score, weighed

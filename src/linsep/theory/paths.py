@@ -1,4 +1,4 @@
-"""What the theorems follow from mistake to mistake: the perceptron's two lengths and Winnow's potential, in float64.
+"""Compute the quantities of the proofs after each mistake: the perceptron's two lengths and Winnow's potential.
 
 Rows are z = y x, the bias as a column of its own, one for each mistake and in their order. Dense rows are summed up
 a block at a time. Of sparse rows only the entries are touched: sorted by column, their running sums are the weights
@@ -20,7 +20,7 @@ AT_ONCE = 1 << 18
 FEWEST = 1 << 12
 """Sparse entries that are looked at in one go at least."""
 TRUST = 1e-3
-"""Winnow's normaliser is summed anew where it has fallen below this share of all that was added to it."""
+"""Winnow's normaliser is summed again where it has fallen below this share of all that was added to it."""
 
 
 class PerceptronPath(NamedTuple):
@@ -80,7 +80,7 @@ def winnow_path(rows: Any, u: Any, eta: float, *, balanced: bool = False) -> Arr
     eta : float
         The rate, above 0.
     balanced : bool, default=False
-        Whether each feature has two weights, for x and -x: balanced Winnow.
+        If True, each feature has two weights, for x and -x: balanced Winnow.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def _dense_logs(rows: Array, eta: float, balanced: bool) -> Array:
 def _sparse_logs(rows: Any, eta: float, balanced: bool) -> Array:
     """Return ln Z before the first row and after each: Z grows by e^{eta s} - e^{eta s'} of the row's own columns.
 
-    From time to time, and wherever so much was taken away again that digits are lost, Z is summed up anew.
+    From time to time, and wherever so much was taken away again that digits are lost, Z is summed up again.
     """
     seen, places = np.unique(rows.indices, return_inverse=True)
     others = (rows.shape[1] - len(seen)) * (2 if balanced else 1)
@@ -189,7 +189,7 @@ def _sparse_logs(rows: Any, eta: float, balanced: bool) -> Array:
 
 
 def _follow(out: Array, steps: Array, before: Array, after: Array, balanced: bool) -> int:
-    """Write ln Z after some rows behind the one before them; return how many rows on Z is to be summed up anew."""
+    """Write ln Z after some rows behind the one before them; return how many rows on Z is to be summed up again."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         change = np.exp(after - out[0]) - np.exp(before - out[0])
         if balanced:

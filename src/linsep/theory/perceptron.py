@@ -23,7 +23,7 @@ class Corrections(NamedTuple):
     rows: Array
     """The row of each correction, in order."""
     separates: bool
-    """Whether y (w·x + b) > 0 for every row."""
+    """True if y (w·x + b) > 0 for every row."""
 
 
 def locate_and_correct(
@@ -42,7 +42,7 @@ def locate_and_correct(
     y : array, (rows,)
         Their labels: two classes, of any type. The larger label is +1.
     select : {"first", "worst", "random"}, default="first"
-        Which misclassified row to correct: the first, the one of least y (w·x + b), or a random one.
+        The misclassified row to correct: the first, the one of least y (w·x + b), or a random one.
     bias : float, default=1.0
         The constant feature's value; 0 for none.
     max_iter : int, default=1000

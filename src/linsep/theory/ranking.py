@@ -14,7 +14,7 @@ MOST_SCORES = 1 << 22
 
 
 class Steps(NamedTuple):
-    """What each threshold finds: rows with a score of at least `scores[k]`, the highest score first.
+    """Counts of rows with a score of at least `scores[k]`, the highest score first.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Ranking:
 
     @property
     def steps(self) -> Steps:
-        """What each threshold finds, the highest first."""
+        """Return the counts at each threshold, the highest first."""
         scores, counts = self._join()
         false, true = np.cumsum(counts[:, ::-1], axis=1)
         return Steps(scores[::-1], false, true)

@@ -6,7 +6,7 @@
 - :func:`pac_bayes`: margins of any weights on the rows that trained them.
 
 **One pass** (002). Each row is predicted before it is learned, so that M mistakes in n rounds bound the average risk
-rbar of the hypotheses used, whatever the learner. E[M/n] = E[rbar], but M/n is only an estimate. For a fixed s > 0,
+rbar of the hypotheses used, for any learner. E[M/n] = E[rbar], but M/n is only an estimate. For a fixed s > 0,
 E[e^(-s·mistake)] = 1 - r(1 - e^-s) for a hypothesis of risk r, so that the product over the rounds of
 e^(-s·mistake) / (1 - r_t(1 - e^-s)) is a martingale that starts at 1: by Ville's inequality it ever reaches
 1/(pi_s delta) with probability pi_s delta at most. A union over a grid of s with priors pi_s that add up to 1, and the
@@ -175,7 +175,7 @@ class PacBayes(NamedTuple):
     bound: float
     """On the risk of the weights; at most 1."""
     randomised: float
-    """On the risk of weights drawn from the normal distribution around them, anew for each row."""
+    """On the risk of weights drawn from the normal distribution around them, again for each row."""
     scale: float
     """The length mu of the weights, in units of the standard deviation."""
 

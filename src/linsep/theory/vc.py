@@ -1,7 +1,7 @@
 """The VC dimension of halfspaces with its witnesses: points that are shattered, and why more points never are.
 
-w·x > 0 in R^p shatters p points and no p+1; w·x + b > 0 shatters p+1 and no p+2. Cover's count says how many of the 2^n
-labellings of n points remain. All numbers are integers or Fractions.
+w·x > 0 in R^p shatters p points and no p+1; w·x + b > 0 shatters p+1 and no p+2. Cover's count states how many of the
+2^n labellings of n points remain. All numbers are integers or Fractions.
 """
 
 from fractions import Fraction
@@ -39,7 +39,7 @@ class Shattered(NamedTuple):
         """Return all 2^n labellings of the points, -1 or +1, one a row: n is 16 at most."""
         n = len(self.points)
         if n > MOST_POINTS:
-            raise ValueError(f"{n} points have 2^{n} labellings, too many to list: give those you want to `separators`")
+            raise ValueError(f"{n} points have 2^{n} labellings, too many to list: pass some of them to `separators`")
         return 2 * (np.arange(1 << n)[:, None] >> np.arange(n) & 1) - 1
 
     def separators(self, labels: Any = None) -> tuple[Array, Array]:
@@ -81,7 +81,7 @@ def shatter(p: int, affine: bool = False) -> Shattered:
 
 
 class Radon(NamedTuple):
-    """Two sets of points that no halfspace tells apart, by coefficients c_i > 0.
+    """Two sets of points that no halfspace separates, by coefficients c_i > 0.
 
     The sum of c_i x_i is the same over both; with a bias, that of c_i too. A halfspace that has `labelling` right would
     make the difference of the two sums of c_i (w·x_i + b) positive, which is 0.
@@ -114,7 +114,7 @@ def radon(points: Any, affine: bool = True) -> Radon:
     points : array, (points, features)
         Floats of any exponent, or integers up to 2^53.
     affine : bool, default=True
-        Whether halfspaces have a bias.
+        If True, halfspaces have a bias.
 
     Examples
     --------

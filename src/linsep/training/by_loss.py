@@ -12,7 +12,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.links import Additive, FreeBias, Scaled
+from linsep.engine.links import Additive, Clipped, FreeBias
 from linsep.engine.readouts import AverageWithLosses, LastWithLosses
 from linsep.engine.runtime import share
 from linsep.engine.step import shrinks
@@ -53,13 +53,17 @@ class Columns:
         if shrinks(type(rule)):
             state.link = FreeBias(*state.link)
             state.link.norm2[:] = np.sum(state.link.s[:-1] ** 2, axis=0)
+        if getattr(rule, "lasso", 0.0):
+            sizes = np.sum(np.abs(state.link.s[:-1]), axis=0)
+            pulls: Any = (np.zeros_like(sizes), np.zeros_like(state.link.s), sizes)
+            state.link = Clipped(*state.link, *pulls)
         state.log = state.log.closed("training follows a loss")
         state.tally.errors[0], state.tally.rounds[0] = -1, t
         return cls(classes, state, onset)
 
     @property
     def averages(self) -> bool:
-        """Whether an average has begun, and predicts."""
+        """Return whether an average has begun and predicts."""
         return isinstance(self.state.readout, AverageWithLosses)
 
     def select(self, chosen: Array) -> "Columns":
@@ -81,6 +85,8 @@ class Columns:
         """Make one pass over the rows; the average begins before the round `onset`."""
         state, n, begin = self.state, len(order) or data.n_rows, 0
         state.readout.losses[:] = 0.0
+        if hasattr(state.link, "normed"):
+            state.link = state.link._replace(normed=isinstance(data, Dense))
         if self.onset is not None and not self.averages:
             begin = min(max(0, self.onset - 1 - int(state.tally.rounds[0])), n)
             if begin:
@@ -97,21 +103,25 @@ class Columns:
         """Average the weights after each round from now on: those at the start do not count, those at the end do."""
         losses = self.state.readout.losses
         self.state.readout = AverageWithLosses(self.last().copy(), np.zeros(len(losses)), np.zeros(1), losses)
-        if isinstance(self.state.link, Scaled):
+        if hasattr(self.state.link, "floor"):
             self.state.link = self.state.link._replace(floor=FLOOR[AverageWithLosses])
 
     def last(self) -> Array:
-        """Return the last weights, (features + 1, columns)."""
+        """Return the last weights, (features + 1, columns), all pulled by what they have missed."""
         link = self.state.link
-        weights: Array = link.s * link.scale if isinstance(link, Scaled) else link.s
+        weights: Array = link.s * link.scale if hasattr(link, "scale") else link.s
+        if isinstance(link, Clipped):
+            low = np.minimum(0.0, weights + (link.pull - link.pulled))
+            clipped = np.where(weights > 0, np.maximum(0.0, weights - (link.pull + link.pulled)), low)
+            weights = np.vstack([clipped[:-1], weights[-1:]])
         return weights
 
     def predicting(self) -> Array:
         """Return the weights that predict: an average, once it has begun, or the last."""
         link, readout = self.state.link, self.state.readout
-        if not self.averages:
+        if not self.averages or readout.clock[0] == 1:
             return self.last()
-        scale = link.scale if isinstance(link, Scaled) else 1.0
+        scale = getattr(link, "scale", 1.0)
         weights: Array = ((readout.mass + scale) * link.s - readout.u) / readout.clock
         return weights
 
@@ -132,10 +142,10 @@ class Columns:
 
 @dataclass
 class LossStopping:
-    """When to stop, and the order of the rows.
+    """Stopping rule and order of the rows.
 
-    `orders` yields the rows of each epoch. `held_out` returns the score of each column on rows set aside; without it
-    the mean loss of an epoch, penalty included, has to fall. Training stops after
+    `orders` yields the rows of each epoch of some columns. `held_out` returns the score of each column on rows set
+    aside; without it the mean loss of an epoch, penalty included, has to fall. Training stops after
     `n_iter_no_change` epochs in a row that were not better than the best by `tol`, unless the rate adapts. `seen` is
     called with the columns after each epoch.
     """
@@ -143,7 +153,7 @@ class LossStopping:
     max_iter: int
     tol: float | None
     n_iter_no_change: int
-    orders: Callable[[], Iterator[Array]]
+    orders: Callable[[Columns], Iterator[Array]]
     held_out: Callable[[Columns], Array] | None = None
     adaptive: bool = False
     report: Callable[[str], None] | None = None
@@ -154,7 +164,7 @@ class LossStopping:
         done: list[Columns] = []
         codes = columns.codes(y)
         best, stale = np.full(len(columns.classes), np.inf), np.zeros(len(columns.classes), int)
-        for epoch, order in zip(range(self.max_iter), self.orders(), strict=False):
+        for epoch, order in zip(range(self.max_iter), self.orders(columns), strict=False):
             columns.learn(data, codes, weights, order)
             value = self._value(columns, len(order) or data.n_rows)
             if self.seen is not None:

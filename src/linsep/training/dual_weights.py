@@ -19,7 +19,7 @@ from linsep.validation.inputs import refuse_bad_entries
 KERNEL_ROWS = 512
 """Rows whose kernel values are computed before any of them is learned."""
 UNEVEN = 1e-6
-"""What rounding may make of a symmetric matrix, relative to its largest value."""
+"""Tolerance of symmetry, relative to the largest value."""
 KERNEL_BYTES = 1 << 27
 """Kernel values in memory for one block, at most."""
 

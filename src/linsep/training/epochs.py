@@ -14,7 +14,8 @@ from linsep.engine.readouts import MISTAKES, UPDATES
 from linsep.engine.runtime import share, split, threads
 from linsep.engine.step import settles
 from linsep.training.mixing import Shards
-from linsep.training.state import IN_ORDER, StoppedError, TrainingState
+from linsep.training.progressive import count_errors
+from linsep.training.state import IN_ORDER, NOT_SEEN, StoppedError, TrainingState
 from linsep.training.weights import in_range
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries
@@ -23,24 +24,45 @@ SHUFFLED_TOGETHER = 64
 """Rows that shuffle="blocks" keeps together."""
 
 
+SCORES_AT_ONCE = 1 << 20
+"""Scores that threads which share the classes write down before errors are counted."""
+
+
 class Team:
     """A state for as many passes as wanted, its classes shared among threads where it has a column for each.
 
+    No thread sees all scores of a row, so that errors are counted after each span of rows, from a table of scores.
     :meth:`join` puts the columns together again; only then is the state up to date.
     """
 
     def __init__(self, state: TrainingState, jobs: int) -> None:
         alone = jobs == 1 or state.columns == 1 or state.pair or state.dual is not None
         cuts = [] if alone else split(state.columns, jobs)
-        self.state, self.jobs = state, jobs
-        self.blocks = [state.block(lo, hi) for lo, hi in cuts]
+        self.state, self.jobs, self.seen = state, jobs, NOT_SEEN
+        if cuts and state.compared_labels:
+            self.seen = np.empty((max(1, SCORES_AT_ONCE // state.columns), state.columns))
+        self.blocks = [state.block(lo, hi, self.seen) for lo, hi in cuts]
 
     def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
         """Make one pass over the rows."""
-        if self.blocks:
-            share([partial(block.run, data, codes, weights, order, first) for block in self.blocks], self.jobs)
-        else:
+        if not self.blocks:
             self.state.run(data, codes, weights, order, first)
+            return
+        rows = len(order) or data.n_rows
+        step = len(self.seen) or rows
+        for lo in range(0, rows, step):
+            span = lo, min(rows, lo + step)
+            share([partial(block.run, data, codes, weights, order, first, span) for block in self.blocks], self.jobs)
+            if len(self.seen):
+                visited = order[slice(*span)] if len(order) else np.arange(*span)
+                self._count_errors(codes[visited], weights[visited] != 0 if len(weights) else slice(None))
+
+    def _count_errors(self, codes: Array, learned: Any) -> None:
+        """Count the errors of the rows seen, of those that were learned."""
+        scores = self.seen[: len(codes)][learned]
+        errors = count_errors(scores, codes[learned], self.state.compared_labels, False)
+        for block in self.blocks:
+            block.tally.errors[0] += errors
 
     def totals(self) -> Array:
         """Return the sums over all columns of mistakes, updates and mistakes without a step."""
@@ -84,7 +106,7 @@ def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights:
     epochs : int
         The epochs made.
     enough : Enough
-        Why they ended, and whether more would help.
+        The reason why they ended, and whether more would help.
     """
     refuse_many_rounds(how._most_epochs, data.n_rows, int(state.tally.rounds[0]))
     jobs, enough = threads(how.n_jobs), Enough(how, state)
@@ -142,7 +164,7 @@ class Enough:
     Attributes
     ----------
     done : bool
-        Whether the last epoch was without a mistake, or `tol` is reached.
+        True if the last epoch was without a mistake, or `tol` is reached.
     """
 
     def __init__(self, how: Settings, state: TrainingState) -> None:
@@ -169,7 +191,7 @@ class Enough:
 
     @property
     def more_helps(self) -> bool:
-        """Whether mistakes are left and still fall, or there was one epoch only, of which nobody can tell.
+        """Return whether mistakes remain and still fall; True after a single epoch, which shows no trend.
 
         They fall if the last epoch made fewer than each in the first half, by more than chance: the square root.
         """

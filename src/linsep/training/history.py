@@ -42,7 +42,7 @@ class RoundClock(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether every round so far counted once."""
+        """Return whether every round so far counted once."""
         return not len(self.rounds)
 
     def at(self, rounds: Array) -> Array:
@@ -59,7 +59,7 @@ class RoundClock(NamedTuple):
         return RoundClock(np.append(self.rounds, rounds), np.append(self.times, times))
 
     def at_these(self, rounds: Array) -> "RoundClock":
-        """Return a clock that knows the time after these rounds only."""
+        """Return a clock with the times after these rounds only."""
         return RoundClock(rounds, self.at(rounds))
 
 
@@ -73,11 +73,11 @@ class Hypotheses(NamedTuple):
     """Describe the hypotheses of one column as a sequence of updates; the weights themselves are not stored."""
 
     places: Array
-    """Which row made each update."""
+    """The row of each update."""
     amounts: Array
     keeps: Array
     times: Array
-    """When each update was made."""
+    """The round of each update."""
     norms: Array
     """The squared norm of each hypothesis: one more than updates."""
     begin: float
@@ -150,8 +150,8 @@ def norms_of(amounts: Array, keeps: Array, scores: Array, squared: Array, first:
 class Support:
     """Distinct rows in the order of their first mistake; more can be added.
 
-    Arrays have room for more than is there, and a copy shares them: rows that are added to one after the other was
-    given up change nothing that was there before.
+    Arrays have room for more than is there, and a copy shares them: rows that are added to one copy after the other
+    copy was discarded change no earlier row.
     """
 
     data: Dense | Csr
@@ -312,7 +312,7 @@ class History:
     most: int | None = None
     """The most rows to keep; None for no limit."""
     forgets: bool = False
-    """Whether the oldest updates are folded when there would be more rows; else that is an error."""
+    """True if the oldest updates are folded when there would be more rows; else that is an error."""
     _hypotheses: Any = field(default=None, repr=False)
     _written: Any = field(default=None, repr=False)
     _committed: Any = field(default=None, repr=False)
@@ -320,11 +320,11 @@ class History:
 
     @property
     def precomputed(self) -> bool:
-        """Whether the kernel is a matrix: what is kept of a row is then its kernel value with itself."""
+        """Return whether the kernel is a matrix. The history then stores the kernel value of a row with itself."""
         return isinstance(self.kernel, Precomputed)
 
     def copy(self) -> "History":
-        """Return a history that may go on apart from this one; rows so far are shared."""
+        """Return an independent copy of the history; rows so far are shared."""
         return replace(self, support=self.support and self.support.copy(), **NOT_CACHED)
 
     def apart(self) -> "History":

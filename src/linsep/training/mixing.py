@@ -23,13 +23,13 @@ from linsep.training.update_log import MixLog, UpdateLog
 from linsep.training.weights import copied, start_readout, start_tally, with_own_image
 
 MIXINGS = ("uniform", "rows", "mistakes")
-"""What a shard's share in a mix may be."""
+"""Kinds of a shard's share in a mix."""
 CACHED_NUMBERS = 1 << 14
 """Numbers that stay near the processor from one operation on them to the next."""
 
 
 class Gain(NamedTuple):
-    """What a shard has changed in the state that it started from."""
+    """Difference between a shard's state and the state that it started from."""
 
     s: Array
     """s_i - s."""
@@ -65,8 +65,8 @@ def compute_image(state: TrainingState) -> None:
         state.link = with_own_image(link, state.pair, state.bias != 0.0)
 
 
-def minus_total(readout: Average, s: Array) -> Array:
-    """Return minus the sum of the weights of all rounds so far; as the u of an average it wants a mass of 0."""
+def minus_total(readout: Any, s: Array) -> Array:
+    """Return minus the sum of the weights of all rounds so far; as the u of an average it must have a mass of 0."""
     return readout.u - readout.mass * s if readout.mass.any() else readout.u
 
 
@@ -105,12 +105,12 @@ def take(sums: Array, factor: float, array: Array) -> None:
 
 
 class ShardMix:
-    """One mix: gains are added in the order of the shards, and none need be kept until the others are there."""
+    """A mix that adds gains in the order of the shards and stores none of them."""
 
     def __init__(self, state: TrainingState, mixing: str) -> None:
         self.state, self.mixing = state, mixing
         self.start = replace(state, tally=copied(state.tally))
-        """What shards set out from, while the state itself counts those that are back."""
+        """The state from which shards start; the state itself counts the finished shards."""
         shape = state.link.s.shape
         self.moved, self.evenly = np.zeros(shape), np.zeros(shape) if mixing == "mistakes" else None
         self.u, self.clock = np.zeros(shape) if isinstance(state.readout, Average) else None, 0.0
@@ -159,7 +159,7 @@ class ShardMix:
         state._scorer = None
 
     def _take_log(self, gain: Gain, earlier: int) -> None:
-        """Add a shard's updates to the log, unless one of the two was given up."""
+        """Add a shard's updates to the log, unless one of the two was discarded."""
         state = self.state
         if not state.log.is_open:
             return

@@ -14,7 +14,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.readouts import Average
+from linsep.engine.readouts import AVERAGES
 
 if TYPE_CHECKING:
     from linsep.training.state import TrainingState
@@ -46,7 +46,7 @@ class ProgressiveErrors:
         """Return whether the next rows are to be predicted before they are learned."""
         if self._epoch is None:
             self._epoch = state.epochs
-        return self.active and isinstance(state.readout, Average) and state.epochs == self._epoch
+        return self.active and isinstance(state.readout, AVERAGES) and state.epochs == self._epoch
 
     def predict_block(
         self, state: "TrainingState", data: Dense | Csr, codes: Array, weights: Array, order: Array, start: int,
@@ -92,7 +92,7 @@ def block_end(visited: int, size: int) -> int:
 def count_errors(scores: Array, codes: Array, known: int, pair: bool) -> int:
     """Return for how many rows the score of the true label is not above all others.
 
-    `scores` has a column for each of the `known` labels, and maybe another; of two labels one column may stand for
+    `scores` has a column for each of the `known` labels, and maybe another; for two labels one column may represent
     both. If `pair`, the columns are those of pairs of classes.
 
     >>> count_errors(np.array([[1.0], [-1.0], [0.0]]), np.array([1, 1, 0]), 1, False)

@@ -35,7 +35,7 @@ class Direct:
         self.value: Any = None
         self.compiled: Any = None
         self.direct = True
-        """Whether pairs of arrays may go straight to the kernel."""
+        """True if pairs of arrays may go straight to the kernel."""
 
     def fits(self, x: tuple[Any, ...]) -> bool:
         """Return whether x may go straight to the kernel: it is a pair of 1-d arrays of the types of the last row."""
@@ -188,7 +188,10 @@ class RowPredictor(Direct):
         if self.kept is not None:
             refuse_unequal(indices, values)
             places = self.kept.places(indices.astype(np.int64))
-        code, status = self.call(self.bound, (values, places))
+        if places.dtype is self.index and values.dtype is self.value:
+            code, status = self.compiled(self.bound, (values, places))
+        else:
+            code, status = self.call(self.bound, (values, places))
         if status == FLAW:
             refuse_unequal(indices, values)
             known = (places >= 0) & (places < self.width)

@@ -11,7 +11,7 @@ from linsep.engine.data_kinds import Csr, Dense, Dual, Single, room_for
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
 from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_pairs, learn_rows
-from linsep.engine.readouts import MISTAKES, Average, Last, Tally
+from linsep.engine.readouts import AVERAGES, MISTAKES, Last, RecentAverage, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
 from linsep.engine.tiers import Tiered
 from linsep.training.progressive import ProgressiveErrors
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 IN_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 """Order and weights of a pass over all rows as they are, each with weight 1."""
+NOT_SEEN = np.empty((0, 0))
+"""In place of a table of scores that nobody compares."""
 CHUNK = 1 << 26
 """Products that a pass makes before it returns to Python: Ctrl-C interrupts it within a fraction of a second."""
 TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
@@ -57,7 +59,7 @@ CACHE_BYTES = 1 << 20
 
 
 class Parts(NamedTuple):
-    """What a learner is made of: a rule, a link with its number (rate or power), a readout."""
+    """Components of a learner: a rule, a link with its number (rate or power), a readout."""
 
     rule: Any
     link: str = "additive"
@@ -75,6 +77,17 @@ class TrainingWatch(Protocol):
 
     def __call__(self, state: "TrainingState") -> int:
         """Return the number of rows after which to be called again."""
+
+
+class ColumnBlock(NamedTuple):
+    """What a state of some of the columns shares with the blocks of the others.
+
+    Even a block of one column is a class against the rest.
+    """
+
+    first_column: int
+    seen: Array
+    """The scores of all columns for the rows of the present span, before each update; empty if nobody compares them."""
 
 
 class StoppedError(Exception):
@@ -111,9 +124,8 @@ class TrainingState:
     watch: TrainingWatch | None = field(default=None, repr=False)
     progressive: ProgressiveErrors | None = field(default=None, repr=False)
     """If set, an average predicts the rows of the first epoch in blocks, each before it is learned."""
-    first_column: int | None = None
-    """If set, the columns are a block of another state's, from this column on. Even one alone is a class against the
-    rest."""
+    part: ColumnBlock | None = field(default=None, repr=False)
+    """If set, the columns are a block of another state's."""
     _scorer: Any = field(default=None, repr=False)
     _checked: Array | None = field(default=None, repr=False)
     """The sums that :meth:`check_for_single_rows` found in range, if no other pass has updated them since."""
@@ -241,6 +253,11 @@ class TrainingState:
         errors = int(self.tally.errors[0])
         return None if errors < 0 or isinstance(self.link, Imaged) else errors
 
+    @property
+    def compared_labels(self) -> int:
+        """The number of labels whose scores are compared to count errors, each against the rest; 0 if none are."""
+        return 0 if self.part is not None or self.errors is None else self.columns - self.background
+
     def copy(self) -> "TrainingState":
         """Return a state that shares no memory with this one, but for the part of the log already written."""
         parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
@@ -263,9 +280,9 @@ class TrainingState:
             self.dual.run(self, data, codes, weights, order, first, span)
             return
         self._scorer = self._checked = None
-        codes = codes if self.first_column is None else codes - self.first_column
-        kernel, bound = self.compiled_pass(type(data)), self.bound(data, codes, weights, order)
-        p, rows = span or (0, data.n_rows if not len(order) else len(order))
+        codes = codes if self.part is None else codes - self.part.first_column
+        begin, rows = span or (0, data.n_rows if not len(order) else len(order))
+        kernel, bound, p = self.compiled_pass(type(data)), self.bound(data, codes, weights, order, begin), begin
         stride = max(1, CHUNK * data.n_rows // max(1, data[0].size * self.columns))
         look = rows if self.watch is None else p + self.watch(self)
         predicted = p if self.progressive is not None and self.progressive.counts(self) else None
@@ -278,15 +295,15 @@ class TrainingState:
                 look = p + self.watch(self)
             if status == LOG_FULL:
                 self.log = self.log.enlarged(self.columns)
-                bound = self.bound(data, codes, weights, order)
+                bound = self.bound(data, codes, weights, order, begin)
             elif status != DONE:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
         self.log = self.log.within_limit()
 
     @property
     def _one_column(self) -> bool:
-        """Whether the state is one binary classifier of one column: its codes are signs."""
-        return self.columns == 1 and not self.pair and self.first_column is None
+        """Return whether the state is one binary classifier of one column, whose codes are signs."""
+        return self.columns == 1 and not self.pair and self.part is None
 
     def compiled_pass(self, data: type) -> Tiered:
         """Return the pass over data of this kind."""
@@ -294,8 +311,8 @@ class TrainingState:
         learn = learn_rows if self._one_column else learn_pairs if self.pair else learn_classes
         return learn(*kinds)
 
-    def bound(self, data: Any, codes: Array, weights: Array, order: Array) -> Bound:
-        """Return the first argument of :meth:`compiled_pass`: this state and the rows."""
+    def bound(self, data: Any, codes: Array, weights: Array, order: Array, begin: int = 0) -> Bound:
+        """Return the first argument of :meth:`compiled_pass`: this state, and rows from a position of the order on."""
         check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log.lines))
         rows = tuple(data)[3:] if isinstance(data, Single) else tuple(data)
@@ -303,8 +320,8 @@ class TrainingState:
         if not self._one_column:
             more = (class_room(self.columns), self.link.s.nbytes > CACHE_BYTES)
         if not self._one_column and not self.pair:
-            labels = self.columns - self.background if self.errors is not None else 0
-            more += (self.first_column or 0, labels)
+            block = self.part or ColumnBlock(0, NOT_SEEN)
+            more += (block.first_column, self.compared_labels, block.seen, begin)
         return Bound(*parts, rows, codes, weights, order, room_for(data), *more)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -312,12 +329,14 @@ class TrainingState:
         left_out = {"watch": None, "progressive": None, "_scorer": None, "_checked": None}
         return vars(self) | left_out | {"log": self.log.trimmed()}
 
-    def block(self, lo: int, hi: int) -> "TrainingState":
-        """Return a state of some of the columns, with an empty log, that shares no memory with this one."""
+    def block(self, lo: int, hi: int, seen: Array) -> "TrainingState":
+        """Return a state of some of the columns, with an empty log, that shares no memory with this one.
+
+        Its passes write the scores of each row to `seen`, unless that is empty.
+        """
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
-        cut["tally"].errors[0] = -1  # a block sees its own columns alone
         log = self.log.emptied()
-        return replace(self, **cut, log=log, first_column=lo, watch=None, progressive=None, _scorer=None)
+        return replace(self, **cut, log=log, part=ColumnBlock(lo, seen), watch=None, progressive=None, _scorer=None)
 
     def join(self, blocks: list["TrainingState"]) -> None:
         """Take over the columns of blocks that together are all of this state's, and their logs."""
@@ -370,8 +389,10 @@ class TrainingState:
             squares = np.einsum("jc,jc->c", weights, weights)
             state.link.norm2[: 1 if self.pair else None] = squares.sum() if self.pair else squares
         state.readout = start_readout(kind, rows, columns)
-        if isinstance(state.readout, Average):
+        if isinstance(state.readout, AVERAGES):
             state.readout.mass[:] = state.readout.clock[:] = 1.0
+        if isinstance(state.readout, RecentAverage):
+            state.readout.latest[:], state.readout.growth[:] = 1.0, self.readout.growth
         state.log = state.log.closed("the weights were set")
         return state
 
@@ -408,7 +429,7 @@ class TrainingState:
     def nonzero_features(self) -> Array:
         """Return the features of which any weight, or any sum that its average is made of, is not zero."""
         nonzero = any_bit_set(self.link.s)
-        if isinstance(self.readout, Average):
+        if isinstance(self.readout, AVERAGES):
             nonzero |= any_bit_set(self.readout.u)
         return np.flatnonzero(nonzero[:-1])
 
@@ -439,7 +460,7 @@ class SparseState(TrainingState):
 
     sparse: SparseScorer = field(repr=False)
     on_request: bool
-    """Whether `sparsify` made it; else only time and memory differ."""
+    """True if `sparsify` made it; else only time and memory differ."""
 
     @classmethod
     def of(cls, few: TrainingState, scorer: Scorer, kept: KeptFeatures, on_request: bool) -> "SparseState":

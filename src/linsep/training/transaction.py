@@ -61,7 +61,7 @@ def all_or_nothing(method: Method) -> Method:
 
 
 def on_snapshot(method: Method) -> Method:
-    """Run a method of a learner that reads on the attributes as they are now, whatever is published meanwhile."""
+    """Run a method of a learner that reads on the current attributes, unaffected by later publications."""
 
     @wraps(method)
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:

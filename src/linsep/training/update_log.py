@@ -27,12 +27,12 @@ class Record:
     rounds : array of int64
         Its round, counted from 1 over all epochs.
     classes : array of int64, or None for a binary learner
-        One-vs-rest: the class whose binary classifier moved. Pairs: (k, 2), the true class and its rival. Numbers into
-        `classes_`.
+        One-vs-rest: the class of the binary classifier updated. Pairs: (k, 2), the true class and its rival. Numbers
+        into `classes_`.
     amounts : array of float64, or None where every step is +1 or -1
-        What multiplied x.
+        Factors of x.
     keeps : array of float64, or None for a rule that never shrinks
-        What multiplied the weights before.
+        Factors of the weights before the update.
     """
 
     rows: Array
@@ -72,7 +72,7 @@ class Record:
 
 
 def lines_with_room(names: int, sizes: int, room: int, scored: bool = False) -> Log:
-    """Return room for updates that name that many classes and have that many sizes, with their scores if asked."""
+    """Return room for updates that name that many classes and have that many sizes, with their scores if `scored`."""
     numbers, scores = np.empty((room, 2 + names), np.int64), np.empty(room if scored else 0)
     return Log(numbers, np.empty((room, sizes)), scores, np.zeros(1, np.int64))
 
@@ -91,7 +91,7 @@ class UpdateLog:
     limit: float = np.inf
     """Bytes that the lines may take."""
     reason: str = ""
-    """Why no log is kept; empty if one is, or if training has not begun."""
+    """The reason why no log is kept; empty if updates are logged, or before training."""
     data_bytes: int = 0
     """The size of the rows so far, which an automatic log's limit is a share of."""
 
@@ -100,7 +100,7 @@ class UpdateLog:
 
     @property
     def is_open(self) -> bool:
-        """Whether updates are logged."""
+        """Return whether updates are logged."""
         return len(self.lines.numbers) > 0
 
     @property
@@ -145,7 +145,7 @@ class UpdateLog:
         if self.nbytes <= self.limit:
             return self
         limit = "1 MiB" if self.limit == LEAST_LIMIT else f"{self.limit:,.0f} bytes, 5 % of the data"
-        return self.closed(f"it outgrew {limit}; log=True keeps it whatever its size")
+        return self.closed(f"it outgrew {limit}; log=True keeps a log of any size")
 
     def enlarged(self, needed: int) -> "UpdateLog":
         """Return a log with at least four times the room and `needed` lines free, closed if it outgrew its limit.

@@ -1,6 +1,6 @@
 """Predict with all hypotheses of a run: vote, average, longest, random.
 
-Points are asked in blocks whose size depends on the rows that were kept alone, each on one thread and one BLAS thread:
+Points are scored in blocks whose size depends on the rows that were kept alone, each on one thread and one BLAS thread:
 the same bits for any number of threads, in memory for a block of kernel values for each.
 """
 
@@ -70,7 +70,7 @@ class Readings:
 
 
 def in_blocks(run: RunHypotheses, data: Dense | Csr, jobs: int, ask: Ask) -> None:
-    """Ask about all points, block by block; raises a ValueError where a hypothesis has a score beyond the numbers."""
+    """Call `ask` for all points, block by block; raise a ValueError if a hypothesis has a score that is not finite."""
     kept, n = run.supporting(), data.n_rows
     rows = 0 if run.history.support is None else len(run.history.support)
     size = min(max(POINT_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
@@ -202,7 +202,7 @@ def _readings(
 ) -> tuple[dict[tuple[str, bool], Array], bool]:
     """Return the scores of all readouts of a binary classifier at its marks, (marks, points); whether all are numbers.
 
-    `moments`, (2, marks, points), are those at which hypotheses are asked alone: random ones, and the longest-lived.
+    `moments`, (2, marks, points), are those at which single hypotheses are scored: random ones, and the longest-lived.
     """
     counts, scales, (M, B) = run.counts, run.scales, moments.shape[1:]
     which = np.searchsorted(run.times, moments.ravel(), side="right")

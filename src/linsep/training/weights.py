@@ -8,7 +8,16 @@ import numpy as np
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import first_beyond
 from linsep.engine.links import EXPONENTIAL, GENTLE, P_NORM, SINH, STALE, TINY, Additive, Imaged, Scaled
-from linsep.engine.readouts import TOTAL_LIMIT, Average, AverageWithLosses, Last, LastWithLosses, Tally
+from linsep.engine.readouts import (
+    AVERAGES,
+    TOTAL_LIMIT,
+    Average,
+    AverageWithLosses,
+    Last,
+    LastWithLosses,
+    RecentAverage,
+    Tally,
+)
 from linsep.engine.updates import SUM_LIMIT
 
 MOST_COUNTED = 1 << 60
@@ -22,14 +31,14 @@ class Field(NamedTuple):
     """"rows" is the number of features and one more, for the bias; "columns" the number of columns of weights."""
     dtype: type = np.float64
     finite: bool = False
-    """Whether every value must be finite. Images and squared norms may overflow, and training handles that."""
+    """True if every value must be finite. Images and squared norms may overflow, and training handles that."""
     least: int = 0
     most: int = MOST_COUNTED
     """The range of integers: from `least` to below `most`. Floats have no range unless `signed` is False."""
     signed: bool = True
-    """Whether floats may be below 0."""
+    """True if floats may be below 0."""
     scratch: bool = False
-    """Whether scoring writes to the array."""
+    """True if scoring writes to the array."""
 
     def size(self, rows: int, columns: int) -> tuple[int, ...]:
         """Return the shape in numbers."""
@@ -46,9 +55,14 @@ FIELDS = {
     "scale": Field(ROW, finite=True),
     "norm2": Field(ROW),
     "age": Field(ROW, np.int64),
+    "pull": Field(ROW),
+    "pulled": Field(TABLE),
+    "norm1": Field(ROW),
     "u": Field(TABLE, finite=True),
     "mass": Field(ROW, finite=True),
     "clock": Field(ONE, finite=True, signed=False),
+    "latest": Field(ONE, finite=True, signed=False),
+    "growth": Field(ONE, finite=True, signed=False),
     "losses": Field(ROW),
     "rounds": Field(ONE, np.int64),
     "counts": Field((3, "columns"), np.int64),
@@ -58,7 +72,7 @@ FIELDS = {
 sending a state follow this table."""
 FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
 """The links by name, beside "additive" and "scaled"."""
-FLOOR = {Last: 1e-100, LastWithLosses: 1e-100, Average: 1e-6, AverageWithLosses: 1e-6}
+FLOOR = {Last: 1e-100, LastWithLosses: 1e-100, Average: 1e-6, RecentAverage: 1e-6, AverageWithLosses: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
 IMAGE_ROWS = 1 << 16
 """Rows of the sums whose images are compared in one go."""
@@ -97,7 +111,7 @@ def images(form: int, number: float, s: Array, origin: Array, last: bool = True,
 
 
 def stands_for_two(form: int, rows: int, last: bool = True) -> Array:
-    """Return for each row of the sums, (rows, 1), whether the row stands for two weights, of +x and -x."""
+    """Return for each row of the sums, (rows, 1), whether the row represents two weights, of +x and -x."""
     two = np.full((rows, 1), form != EXPONENTIAL)
     two[-1] |= last
     return two
@@ -196,7 +210,7 @@ def for_reading(part: Any) -> Any:
 
 def predicting_weights(link: Additive | Scaled, readout: Any) -> Array:
     """Return the weights that predict."""
-    if isinstance(readout, Average):
+    if isinstance(readout, AVERAGES):
         total = readout.mass * link.s - readout.u
         return total / readout.clock if readout.clock[0] > 0 else total
     return link.s * link.scale if isinstance(link, Scaled) else link.s
@@ -204,15 +218,15 @@ def predicting_weights(link: Additive | Scaled, readout: Any) -> Array:
 
 def in_range(link: Any, readout: Any) -> bool:
     """Return whether every sum, every total of an average, and so every weight that predicts, is far from overflow."""
-    factors = (link.scale if isinstance(link, Scaled) else (), readout.mass if isinstance(readout, Average) else ())
+    factors = (link.scale if isinstance(link, Scaled) else (), readout.mass if isinstance(readout, AVERAGES) else ())
     largest = max([1.0, *(float(np.max(np.abs(f), initial=0.0)) for f in factors)])
-    most = LARGEST if isinstance(readout, Average) or isinstance(link, Imaged) else np.finfo(np.float64).max
-    return _below(link.s, most / largest) and (not isinstance(readout, Average) or _below(readout.u, LARGEST))
+    most = LARGEST if isinstance(readout, AVERAGES) or isinstance(link, Imaged) else np.finfo(np.float64).max
+    return _below(link.s, most / largest) and (not isinstance(readout, AVERAGES) or _below(readout.u, LARGEST))
 
 
 def ready_for_single_rows(link: Any, readout: Any) -> bool:
     """Return whether the sums and totals are in the range that the pass over single rows keeps them in."""
-    return _below(link.s, SUM_LIMIT) and (not isinstance(readout, Average) or _below(readout.u, TOTAL_LIMIT))
+    return _below(link.s, SUM_LIMIT) and (not isinstance(readout, AVERAGES) or _below(readout.u, TOTAL_LIMIT))
 
 
 def _below(table: Array, limit: float) -> bool:
@@ -239,7 +253,7 @@ def has_own_image(link: Imaged) -> bool:
 def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
     """Return an imaged link with the origin at the highest sum, and the divisor of each column's scores.
 
-    Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row stands for two weights. p-norm: with
+    Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row represents two weights. p-norm: with
     r = |s| / origin, w = sign(s) r^(p-1) * origin / (sum of r^p)^((p-2)/p).
     """
     used = slice(None) if bias else slice(None, -1)

@@ -13,7 +13,7 @@ from linsep.transforms.base import FeatureMap, as_entry, is_sparse, with_last_en
 class Bias(FeatureMap):
     """A constant feature after the last one: x -> [x, value].
 
-    A learner that has `fit_intercept=True` does the same by itself: use this map with `fit_intercept=False`, or before
+    A learner with `fit_intercept=True` does the same: use this map with `fit_intercept=False`, or before
     another map. With margin gamma, bias b and rows of norm R at most, the perceptron makes
     k <= (R² + value²)(1 + b²/value²)/gamma² mistakes: value² = R|b| is best.
 

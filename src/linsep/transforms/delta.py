@@ -26,7 +26,7 @@ class DeltaTrick(FeatureMap):
     For any unit u and gamma > 0 let d_i = (gamma - y_i u·x_i)+, D = ||d||, Z² = 1 + D²/delta². The extended rows have
     margin gamma/Z, by u' = (u, y_1 d_1/delta, ..., y_n d_n/delta)/Z, and norms of R² + delta² at most: over all epochs
     the perceptron makes k <= (R² + delta²)(1 + D²/delta²)/gamma² mistakes on them and then no more. In the first pass a
-    row's own weight is still 0 when the row comes, so that the pass is the plain one whatever delta is: with
+    row's own weight is still 0 when the row comes, so that the pass is the plain one for any delta: with
     delta² = R D, k <= ((R + D)/gamma)² holds for it without any trick.
 
     `fit_transform` extends all training rows, `extend` the next block of a stream of them; `restart` begins the next

@@ -27,10 +27,10 @@ Term = tuple[int, ...]
 MOST_FACTORS = 1 << 16
 """Factors of one term."""
 AT_ONCE = 1 << 16
-"""Products that are written in one go, to memory that is still at hand when they are copied to their place."""
+"""Products per block, so that a block is still in the cache when it is copied."""
 MOST = np.iinfo(np.int64).max
 BYTES = 16
-"""What an entry takes, at most."""
+"""Largest number of bytes of an entry."""
 MOST_OF_A_ROW = 1 << 31
 """Products of one row: 16 GB as float64."""
 MOST_DEGREE = 1 << 16
@@ -39,10 +39,14 @@ MOST_NAMES = 10**7
 """Names that are written out; wider results have `name_of`."""
 
 
-@tiered(None, flat=False)
+def _work(values: Array, columns: Array, indptr: Array, *others: Any) -> int:
+    return 4 * (len(values) + len(others[-2]))
+
+
+@tiered(_work)
 def expand(
     values: Array, columns: Array, indptr: Array, width: int, ends: Array, repeats: bool,
-    products: Array, numbers: Array,
+    here: Array, after: Array, place: Array, base: Array, product: Array, products: Array, numbers: Array,
 ) -> None:  # fmt: skip
     """Write all monomials of each sparse row, and their columns, in rising order.
 
@@ -50,16 +54,11 @@ def expand(
     j_1 <= ... <= j_m has the column end - N(j_1, m) + N(j_1, m-1) - N(j_2, m-1) + ... - N(j_m, 1), where N(j, r) counts
     the monomials of r factors from j on; without repeats, each + N(j, r) is N(j + 1, r). Since N(j, 1) = width - j, the
     inner loop only multiplies and adds.
+
+    Scratch arrays: `here` and `after`, (factors + 1, entries of the longest row); `place` and `base`, integers, and
+    `product`, all (factors + 1,).
     """
     top = len(ends) - 1
-    longest = 0
-    for i in range(len(indptr) - 1):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    here = np.empty((top + 1, longest), np.int64)
-    after = np.empty((top + 1, longest), np.int64)
-    place = np.empty(top + 1, np.int64)
-    product = np.empty(top + 1)
-    base = np.empty(top + 1, np.int64)
     numbered = len(numbers) > 0
     out = 0
     for i in range(len(indptr) - 1):
@@ -289,14 +288,15 @@ class Monomials:
         result = np.empty((n, self.columns), X.dtype)
         step = max(1, AT_ONCE // self.columns)
         columns, bounds = np.tile(np.arange(width), step), np.arange(step + 1) * width
-        no_room = np.empty(0, np.int64)
+        no_room, scratch = np.empty(0, np.int64), self._scratch(width)
         for start in range(0, n, step):
             rows, new = X[start : start + step], result[start : start + step]
-            self._expand(rows.ravel(), columns, bounds[: len(rows) + 1], new.reshape(-1), no_room)
+            self._expand(rows.ravel(), columns, bounds[: len(rows) + 1], scratch, new.reshape(-1), no_room)
         return result
 
     def _of_sparse(self, X: Any) -> Any:
-        indptr = self._row_ends(np.diff(X.indptr))
+        lengths = np.diff(X.indptr)
+        indptr, scratch = self._row_ends(lengths), self._scratch(int(lengths.max(initial=0)))
         values = np.empty(indptr[-1], X.dtype)
         indices = np.empty(indptr[-1], index_type(self.columns, len(values)))
         start = 0
@@ -304,7 +304,7 @@ class Monomials:
             stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + AT_ONCE, side="right")) - 1)
             old, new = slice(X.indptr[start], X.indptr[stop]), slice(indptr[start], indptr[stop])
             bounds = X.indptr[start : stop + 1] - old.start
-            self._expand(X.data[old], X.indices[old], bounds, values[new], indices[new])
+            self._expand(X.data[old], X.indices[old], bounds, scratch, values[new], indices[new])
             start = stop
         return csr_like(X, values, indices, indptr, self.columns)
 
@@ -317,13 +317,20 @@ class Monomials:
             raise InvalidDataError(f"row {row} has {lengths[row]:,} entries, {made[-1]:,} products: lower the degree")
         return np.append(0, np.cumsum(np.array(made, np.int64)[place]))
 
-    def _expand(self, values: Array, columns: Array, indptr: Array, products: Array, numbers: Array) -> None:
+    def _scratch(self, longest: int) -> tuple[Array, ...]:
+        """Return the scratch arrays of :func:`expand` for rows of so many entries."""
+        levels = len(self.ends)
+        return (*np.empty((2, levels, longest), np.int64), *np.empty((2, levels), np.int64), np.empty(levels))
+
+    def _expand(
+        self, values: Array, columns: Array, indptr: Array, scratch: tuple[Array, ...], products: Array, numbers: Array
+    ) -> None:
         """Write the products of some rows, computed in float64, and their columns unless there is no room for them."""
         whole = [part.astype(np.int64, copy=False) for part in (columns, indptr, np.array(self.ends))]
         columns, indptr, ends = map(frozen, whole)
         values = frozen(values.astype(np.float64, copy=False))
         wide = _room_like(products, np.float64), _room_like(numbers, np.int64)
-        expand(values, columns, indptr, self.width, ends, self.repeats, *wide)
+        expand(values, columns, indptr, self.width, ends, self.repeats, *scratch, *wide)
         for narrow, result in zip((products, numbers), wide, strict=True):
             if result is not narrow:
                 narrow[:] = result
@@ -340,16 +347,16 @@ class Polynomial(FeatureMap):
     A separator that is linear in these features is a polynomial in the old ones. Columns are in the order of
     scikit-learn's PolynomialFeatures: by degree, then x0 x0, x0 x1, ..., x1 x1, ... From sparse rows only products of
     stored entries are made, however many columns there are: they may be more than 2^31. Products are computed in
-    float64, whatever the type of the rows.
+    float64 for rows of any type.
 
     Parameters
     ----------
     degree : int or (int, int), default=2
         The highest degree, or the lowest and the highest.
     interaction_only : bool, default=False
-        Whether no feature is multiplied by itself.
+        If True, omit powers of a feature.
     include_bias : bool, default=False
-        Whether the first column is 1; a learner with `fit_intercept=True` has a bias already.
+        If True, the first column is 1; a learner with `fit_intercept=True` has a bias already.
     terms : list or None, default=None
         The products themselves, instead of all up to a degree: texts such as "x0 x3^2", with the names of the columns
         (x0, x1, ... where they have none), or tuples of column numbers such as (0, 3, 3). "1" or () is the constant.
@@ -357,7 +364,7 @@ class Polynomial(FeatureMap):
     Attributes
     ----------
     term_factors_, term_lengths_ : arrays of int
-        Where terms are given: the columns of all of their factors, one after another, and how many each has.
+        If terms are given: the columns of all of their factors, one after another, and how many each has.
 
     Examples
     --------
@@ -449,7 +456,7 @@ class Polynomial(FeatureMap):
             return
         lengths, factors = (check_array(self, name, np.int64) for name in ("term_lengths_", "term_factors_"))
         if np.any((lengths < 0) | (lengths > len(factors))) or lengths.sum() != len(factors):
-            raise ValueError("its terms have another number of factors than they say")
+            raise ValueError("its terms have another number of factors than stated")
         super()._check_facts()
         begin, names = 0, getattr(self, "feature_names_in_", None)
         for term, length in zip_longest(parsed(self.terms, self.n_features_in_, names), lengths.tolist()):

@@ -2,21 +2,20 @@
 
 Canonical data are read in place: C-ordered arrays and CSR matrices of float32 or float64, with int32 or int64
 indices. Small integers and booleans become float32, other numbers float64, exactly; other orders and sparse formats
-are converted once. Little data always become float64 with int32 indices: a copy costs less than to compile for one
-more type, and the answers are the same to the bit.
+are converted once. Little data always become float64 with int32 indices: a copy costs less than compiling for one more
+type, and the results are the same to the bit.
 """
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from numbers import Integral
-from operator import countOf
 from struct import Struct
 from struct import error as StructError
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy import frombuffer, fromiter
+from numpy import empty, fromiter
 from sklearn.utils.validation import check_array, validate_data
 
 from linsep.engine.arrays import Array, frozen
@@ -152,7 +151,7 @@ def without_duplicates(data: Dense | Csr) -> Dense | Csr:
 def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     """Raise a ValueError that names the first entry that is not a finite number within `limit`, or has no column.
 
-    The passes find such entries by themselves, as scores that are not finite; only then is it worth a look which.
+    The passes detect such entries as scores that are not finite; only then are the entries searched.
     """
     if isinstance(data, Csr) and len(data.indices) and highest_index(data.indices) >= data.features:
         k = int(np.flatnonzero((data.indices < 0) | (data.indices >= data.features))[0])
@@ -199,34 +198,31 @@ def names_among(x: dict[Any, Any]) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _packer(n: int) -> Callable[..., None]:
-    """Return what writes n integers, then n floats, to a buffer: numbers of other types are an error."""
-    return Struct(f"{n}q{n}d").pack_into
+def _writer(n: int) -> Callable[..., None]:
+    """Return what writes n integers to a buffer; other numbers are an error, unlike those that NumPy converts."""
+    return Struct(f"{n}q").pack_into
 
 
 def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
     """Return the entries of a row, as `Learner._entries_of` does, given the columns of named features."""
     n = len(x)
-    if names is None and n and not (0 in x or 1 in x):  # False and True are integers too, and equal to these
-        memory = bytearray(16 * n)
-        try:
-            _packer(n)(memory, 0, *x, *x.values())
-            return frombuffer(memory, INDEX, n), frombuffer(memory, FLOAT, n, 8 * n), True
-        except StructError:
-            pass  # the type of each key and value is checked below
     values = fromiter(x.values(), FLOAT, n)
-    if names is None:
-        if countOf(map(type, x), int) < n and names_among(x):
-            raise ValueError(NO_NAMES)
+    if names is not None:
         try:
-            return fromiter(x, INDEX, n), values, True
-        except OverflowError:
-            beyond = next(j for j in x if not -(1 << 63) <= j < 1 << 63)
-            raise ValueError(f"x has the column number {beyond}, beyond int64") from None
+            return fromiter(map(names.__getitem__, x), INDEX, n), values, True
+        except KeyError:
+            return None
+    keys, indices = [*x], empty(n, INDEX)
     try:
-        return fromiter(map(names.__getitem__, x), INDEX, n), values, True
-    except KeyError:
-        return None
+        _writer(n)(indices, 0, *keys)
+    except StructError:
+        if names_among(x):
+            raise ValueError(NO_NAMES) from None
+        beyond = next(j for j in keys if not -(1 << 63) <= j < 1 << 63)
+        raise ValueError(f"x has the column number {beyond}, beyond int64") from None
+    if (0 in x and keys[keys.index(0)] is False) or (1 in x and keys[keys.index(1)] is True):
+        names_among(x)  # raises: False and True are integers for a buffer, too
+    return indices, values, True
 
 
 def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ LATER = "name all classes in the first call, or start with partial_fit without `
 
 
 def clean(y: Any, rows: int) -> Array:
-    """Return y as a 1-d array of class labels for that many rows, or say what is wrong with it."""
+    """Return y as a 1-d array of class labels for that many rows, or raise an error that names the fault."""
     if y is None:
         raise InvalidDataError("this learner requires y to be passed, but the target y is None")
     if isinstance(y, (list, tuple)):
@@ -33,7 +33,7 @@ def clean(y: Any, rows: int) -> Array:
 
 
 def refuse_bad_labels(labels: Array) -> None:
-    """Raise a ValueError when labels can't stand for classes."""
+    """Raise a ValueError when labels can't represent classes."""
     if labels.dtype == object:
         refuse_mixed(labels)
         if any(isinstance(label, (list, tuple, set, dict, np.ndarray)) for label in labels[:1]):

@@ -544,3 +544,56 @@ def test_pages_of_mixed_runs(here, args, words):
     assert check.exit_code == 0, check.output
     if "romma" not in args:
         assert "no other round was an update True" in " ".join(check.stdout.split())
+
+
+def test_the_fewest_errors_are_shown_if_asked(here):
+    args = ["mixed.csv", "--label", "kind"]
+    result = run(*args, "--least-error", "-l", "perceptron", "--report", "page.html")
+    assert result.exit_code == 0, result.output
+    rows = {line[:26].strip(): line[26:].split() for line in result.stdout.splitlines()}
+    assert rows["fewest errors"] == ["1", "1"]
+    assert rows["errors of the model"] == ["1", "–"]
+    again, _ = written_commands((here / "page.html").read_text())
+    assert "--least-error" in again
+    assert "fewest errors" not in run(*args).stdout
+
+
+def test_a_scaling_has_a_problem_of_its_own(here):
+    result = run("apart.csv", "--label", "kind", "--scaling", "--report", "page.html", "-o", "apart.cert")
+    assert result.exit_code == 0, result.output
+    assert "2^" in next(line for line in result.stdout.splitlines() if line.startswith("scaling"))
+    assert "--scaling" in written_commands((here / "page.html").read_text())[0]
+    assert CliRunner().invoke(app, ["verify", "apart.cert", "apart.csv", "--label", "kind"]).exit_code == 0
+
+
+def test_risks_of_a_run_and_of_a_model_on_other_rows(here):
+    run_of = ["three.svm", "-l", "averaged-perceptron", "--intercept-scaling", "1", "--multi-class", "ovr"]
+    result = run(*run_of, "--risk", "--json")
+    assert result.exit_code == 0, result.output
+    assert any("risk of the last weights at most" in claim for claim in json.loads(result.stdout)["claims"])
+    fitted = CliRunner().invoke(app, ["fit", *run_of, "-o", "three.linsep", "--quiet"])
+    assert fitted.exit_code == 0, fitted.output
+    found = told("three.svm", "--model", "three.linsep", "-o", "held.cert")["claims"]
+    model = linsep.load("three.linsep")
+    rows = linsep.read("three.svm")
+    pairs = next(claim for claim in found if claim.startswith("pairs") and claim.endswith("errors of the model"))
+    assert found[pairs] == np.sum(model.predict(rows.X) != rows.y)
+    assert any(claim.endswith("risk of the model on held-out rows at most") for claim in found)
+    assert CliRunner().invoke(app, ["verify", "held.cert", "three.svm"]).exit_code == 0
+    for args, word in (
+        (["--risk"], "--risk is about a run"),
+        ([*run_of[1:3], "--model", "m"], "--model: the model has"),
+    ):
+        refused = run("three.svm", *args)
+        assert refused.exit_code == 2
+        assert word in refused.stderr
+
+
+def test_weights_that_shift_are_shown_if_asked():
+    result = run("apart.csv", "--label", "kind", "-l", "perceptron", "--shifting", "-o", "run.cert")
+    assert result.exit_code == 0, result.output
+    assert "by shifting" in result.stdout
+    assert CliRunner().invoke(app, ["verify", "run.cert", "apart.csv", "--label", "kind"]).exit_code == 0
+    refused = run("apart.csv", "--label", "kind", "--shifting")
+    assert refused.exit_code == 2
+    assert "--shifting is about a run" in refused.stderr

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.comparing import Attempt, Contest, choose_learners, rank, set_aside
+from linsep.cli.jobs.comparing import Attempt, Contest, candidates_of, choose_learners, rank, set_aside
 from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.validation.errors import InvalidDataError
@@ -31,7 +31,8 @@ def told(*args):
 def test_all_learners_are_ranked_by_error(folder):
     found = told("train.svm", "--test", "test.svm")
     errors = [learner["error"] for learner in found["learners"]]
-    assert {learner["name"] for learner in found["learners"]} == set(choose_learners(()))
+    assert {learner["name"].split(",")[0] for learner in found["learners"]} == set(choose_learners(()))
+    assert {"perceptron, ovr", "logistic-regression, sgd"} <= {learner["name"] for learner in found["learners"]}
     assert errors == sorted(errors)
     assert (found["rows"], found["test_rows"], found["features"], found["classes"]) == (120, 40, 12, [0, 1, 2])
 
@@ -126,7 +127,7 @@ def test_a_bug_is_not_a_reason(folder, monkeypatch):
     monkeypatch.setattr("linsep.cli.jobs.comparing.fit_quietly", broken)
     contest = Contest.of(linsep.read("train.svm"), None, 0.25, 0)
     with pytest.raises(ValueError, match="invalid literal"):
-        list(contest.attempts(["perceptron"], {}, SILENT))
+        list(contest.attempts(candidates_of(["perceptron"], {}, ()), SILENT))
 
 
 def test_one_line_if_quiet(folder):
@@ -166,3 +167,23 @@ def test_the_page_has_the_command_that_makes_it_again(folder):
     assert f"linsep compare train.svm --map scale {own}" in page
     code = page.partition("linsep compare")[2].partition("</code>")[0]
     assert all(word in code for word in ("--epochs 2", "--eta 0.1", "--seed 3"))
+
+
+def test_variants_are_the_other_form_of_classes_and_standardised_columns(folder):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 90)
+    X = np.c_[rng.normal(size=90) + y, 1e4 * rng.random(90), rng.normal(size=90) - y]
+    lines = [",".join(map(str, (*row, label))) for row, label in zip(X, y, strict=True)]
+    (folder / "uneven.csv").write_text("\n".join(["a,b,c,label", *lines]) + "\n")
+    found = {learner["name"]: learner for learner in told("uneven.csv", "--label", "label")["learners"]}
+    assert found["perceptron, ovr"]["options"][-2:] == ["--multi-class", "ovr"]
+    assert found["perceptron, standardize"]["error"] < found["perceptron"]["error"]
+    data = linsep.read("uneven.csv", label="label")
+    contest = Contest.of(data, None, 0.25, 0)
+    maps = linsep.transforms.Standardize().fit(contest.train.X)
+    learner = linsep.Perceptron(random_state=0)
+    fit_quietly(learner, maps.transform(contest.train.X), contest.train.y)
+    wrong = 1 - learner.score(maps.transform(contest.test.X), contest.test.y)
+    assert found["perceptron, standardize"]["error"] == pytest.approx(wrong)
+    given = told("uneven.csv", "--label", "label", "--multi-class", "ovr", "--map", "scale")["learners"]
+    assert not [learner["name"] for learner in given if "ovr" in learner["name"] or "standardize" in learner["name"]]

@@ -50,6 +50,24 @@ def test_numbers_of_columns_are_those_of_the_file(folder):
     assert [part["weights"]["1"] for part in parts if "1" in part["weights"]] == coef[coef[:, 0] != 0, 0].tolist()
 
 
+def test_onnx_of_float32_and_of_text(folder):
+    onnx = pytest.importorskip("onnx")
+    assert run("convert", "model.linsep", "-o", "model.onnx", "--float32").exit_code == 0
+    [table] = onnx.load("model.onnx").graph.input
+    assert table.type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+    assert run("convert", "model.linsep", "-o", "model.json", "--float32").exit_code == 2
+    assert run("convert", "train.svm", "-o", "train.npz", "--float32").exit_code == 2
+    assert run("fit", "train.csv", "--label", "income", "-o", "named.linsep", "--calibrate", "sigmoid").exit_code == 0
+    assert run("convert", "named.linsep", "-o", "named.onnx").exit_code == 0
+    told = {of.key: of.value for of in onnx.load("named.onnx").metadata_props}
+    names = json.loads(told["feature_names"])
+    assert len(names) == onnx.load("named.onnx").graph.input[0].type.tensor_type.shape.dim[1].dim_value
+    assert run("fit", "train.txt", "-o", "text.linsep", "--format", "text").exit_code == 0
+    refused = run("convert", "text.linsep", "-o", "text.onnx")
+    assert refused.exit_code == 2
+    assert "the model reads text" in refused.stderr
+
+
 def test_onnx(folder):
     onnx = pytest.importorskip("onnx")
     assert run("convert", "model.linsep", "-o", "model.onnx").exit_code == 0

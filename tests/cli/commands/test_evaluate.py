@@ -304,7 +304,7 @@ def test_the_report_shows_the_most_wrong(folder):
     result = run("model.linsep", "test.svm", "--report", "page.html")
     assert result.exit_code == 0, result.output
     page = (folder / "page.html").read_text()
-    assert "Most wrong about" in page
+    assert "Largest errors" in page
     assert "<svg" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
 

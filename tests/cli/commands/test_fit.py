@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.streaming import train_on_stream
-from linsep.cli.jobs.training import Task
+from linsep.cli.jobs.training import TrainingTask
 from linsep.cli.terminal.progress import TrainingProgress
 from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
@@ -361,7 +361,7 @@ def test_a_report_tells_what_was_trained_on_what(how):
     page = Path("page.html").read_text()
     for heading in ("What was trained on what", "How it learned", "Strongest features", "What next"):
         assert heading in page
-    assert ("Most wrong about" in page) == ("--stream" not in how or "--test" in how)
+    assert ("Largest errors" in page) == ("--stream" not in how or "--test" in how)
     assert ("flatters it" in page) == (how == [])
     assert page.count("<svg") >= (2 if how == ["--stream"] else 3)
     assert "Progressive error" in page
@@ -522,7 +522,7 @@ def test_the_title_of_a_report_has_no_folders(folder):
 def test_rows_before_a_new_label_are_counted_once():
     Path("late.svm").write_text("0 1:1\n1 2:1\n" * 4 + "2 3:1\n" * 2)
     learner = linsep.Perceptron()
-    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, learner, 1, 0, TrainingProgress(shown=False))
+    task = TrainingTask(["late.svm"], {"block_rows": 2, "n_jobs": 1}, learner, 1, 0, TrainingProgress(shown=False))
     assert train_on_stream(task).rows == 10
     assert task.learned == 10
 
@@ -553,6 +553,8 @@ def test_a_stream_that_starts_again_at_a_new_label_has_the_time_that_is_left(fol
     seconds = itertools.count()
     monkeypatch.setattr("linsep.cli.jobs.streaming.perf_counter", lambda: next(seconds))
     progress = TrainingProgress(shown=False)
-    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, linsep.Perceptron(), 1, 0, progress, time_limit=6.5)
+    task = TrainingTask(
+        ["late.svm"], {"block_rows": 2, "n_jobs": 1}, linsep.Perceptron(), 1, 0, progress, time_limit=6.5
+    )
     assert train_on_stream(task).rows == 6
     assert task.out_of_time

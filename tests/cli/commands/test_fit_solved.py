@@ -119,7 +119,7 @@ def test_text_is_counted_for_naive_bayes(folder):
     data = linsep.read("mail.txt", vocabulary=True, norm=None)
     expected = linsep.NaiveBayes().fit(data.X, data.y)
     assert bits(linsep.load("m.linsep").coef_) == bits(expected.coef_)
-    assert "Speaks for" not in run("inspect", "m.linsep").stdout
+    assert "Favours" not in run("inspect", "m.linsep").stdout
     run("fit", "mail.txt", "-o", "h.linsep", "--learner", "naive-bayes", "-O", "n_features=64")
     assert linsep.load("h.linsep").n_features_in_ == 64
 

@@ -191,18 +191,18 @@ def test_a_run_that_had_all_epochs_is_written(folder, monkeypatch):
 
 
 REFUSED = [
-    (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "--workers and --scheduler both say who works"),
+    (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "--workers and --scheduler both choose the workers"),
     (["--workers", "2", "--holdout", "0.2"], "judge the model by --test"),
     (["--workers", "2", "--calibrate", "sigmoid"], "--calibrate looks at each row"),
     (["--workers", "2", "--map", "scale"], "convert the data first"),
     (["--workers", "2", "--resume", "m.linsep"], "--workers 2 starts from the first epoch"),
     (["--workers", "2", "--threads", "2"], "--threads are those of this process"),
     (["--workers", "2", "--learner", "voted-perceptron"], "not trained on shards, as it predicts with the hypotheses"),
-    (["--workers", "2", "--learner", "max-margin"], "is not trained on shards, as its answer is about all rows"),
+    (["--workers", "2", "--learner", "max-margin"], "is not trained on shards, as it solves for all rows"),
     (["--workers", "2", "--learner", "logistic-regression", "--solver", "newton"], "sees all rows at once"),
     (["--workers", "2", "--learner", "romma", "--aggressive"], "is not trained on shards, as "),
     (["--shards", "2", "--learner", "romma", "--aggressive"], "is not mixed, as "),
-    (["--workers", "2", "--quarantine", "bad.svm"], "say --on-error skip"),
+    (["--workers", "2", "--quarantine", "bad.svm"], "use --on-error skip"),
     (["--workers", "0"], "--workers"),
     (["--stream", "--shards", "2", "--holdout", "0.2"], "with --stream --shards 2"),
     (["--stream", "--shards", "2", "--open-labels"], "--open-labels"),
@@ -276,7 +276,7 @@ def test_answers_go_to_a_file_that_is_not_theirs(folder):
     fit("--brief")
     run("predict", "m.linsep", "test.svm", "-o", "labels.txt", "--workers", "2")
     assert (folder / "labels.txt").read_text() == run("predict", "m.linsep", "test.svm").stdout
-    for target, words in (("test.svm", "one of the files to answer"), ("m.linsep", "is the model")):
+    for target, words in (("test.svm", "one of the input files"), ("m.linsep", "is the model")):
         one_line(run("predict", "m.linsep", "test.svm", "-o", target, "--workers", "2", code=2), words)
     one_line(run("predict", "m.linsep", "test.svm", "--proba", "--workers", "2", code=2), "no probabilities")
 
@@ -319,8 +319,8 @@ def test_what_workers_find_wrong_is_one_line(scheduler, folder):
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):
     monkeypatch.setattr("linsep.distributed.cluster.REPLY", 0.3)
-    one_line(fit("--scheduler", "tcp://127.0.0.1:1", code=2), "no scheduler answers at tcp://127.0.0.1:1")
-    one_line(fit("--scheduler", "nonsense://", code=2), "no scheduler answers at nonsense://")
+    one_line(fit("--scheduler", "tcp://127.0.0.1:1", code=2), "no scheduler responds at tcp://127.0.0.1:1")
+    one_line(fit("--scheduler", "nonsense://", code=2), "no scheduler responds at nonsense://")
 
 
 def test_a_missing_dask_is_told(monkeypatch):

@@ -59,8 +59,23 @@ def run(
         float, typer.Option(metavar="E", help="The error rate for which a sample size is stated.")
     ] = 0.05,
     confidence: Annotated[
-        float, typer.Option(metavar="P", help="How sure statements about new rows are to be.")
+        float, typer.Option(metavar="P", help="The confidence of statements about new rows.")
     ] = 0.95,
+    least_error: Annotated[
+        bool, typer.Option("--least-error", help="Bound the errors of every hyperplane.")
+    ] = False,
+    scaling: Annotated[
+        bool, typer.Option("--scaling", help="Scale columns for a small bound.")
+    ] = False,
+    risk: Annotated[
+        bool, typer.Option("--risk", help="With --learner, bound errors on new rows, if rows are independent draws.")
+    ] = False,
+    shifting: Annotated[
+        bool, typer.Option("--shifting", help="With --learner, bound mistakes against weights that shift.")
+    ] = False,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="MODEL", help="Bound a model's risk by its errors on these rows.")
+    ] = None,
     report: Report = None,
     json: Json = False,
     brief: Brief = False,
@@ -70,7 +85,7 @@ def run(
 
     A certificate states whether a hyperplane separates the rows. The bounds are those of the perceptron and of Winnow,
     in any order of the rows. With --learner, a run over the rows is held to its theorem, too: one pass in the order of
-    the files, unless --epochs and --shuffle say otherwise.
+    the files, unless --epochs and --shuffle are given.
     """
     show_as = show_of(json, brief, quiet)
     _refuse(time_limit, bias, epsilon, confidence)
@@ -86,14 +101,26 @@ def run(
     from linsep.cli.terminal.progress import bracket_bar
     from linsep.engine.runtime import threads
 
+    if shifting and learner is None:
+        raise UsageError("--shifting is about a run: name a learner, such as -l perceptron")
+    if risk and learner is None:
+        raise UsageError(
+            "--risk is about a run: name a learner, such as -l perceptron, or use --model on held-out rows"
+        )
+    if model is not None and (learner is not None or bias is not None):
+        raise UsageError("--model: the model has its own weights and bias; remove --learner and --bias")
     with interruptible(target, report, in_place=[quarantine_file(ctx)]):
         rows = load_rows(ctx, data, show_as is not Show.NOTHING)
         if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time_limit}
+        plan |= {"least_error": least_error, "scaling": scaling}
         plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
         with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
-            cert = _certify(rows, learner, {"watch": watch, **plan}, passes or PASSES, BIAS if bias is None else bias)
+            plan |= {"watch": watch} | (
+                {"risk": risk, "shifting": shifting} if learner is not None else {"model": _load(model)}
+            )
+            cert = _certify(rows, learner, plan, passes or PASSES, BIAS if bias is None else bias)
         written = _write(ctx, cert, rows, learner, data, out, report)
         _show(cert, data, learner, written, perf_counter() - began, show_as, str(out) == "-")
 
@@ -148,6 +175,15 @@ def _certify(
     return learner.certificate(rows.X, rows.y, **plan)
 
 
+def _load(model: Path | None) -> "Learner | None":
+    if model is None:
+        return None
+    from linsep.models.save_load import load
+
+    found: Learner = load(model)
+    return found
+
+
 def _write(
     ctx: typer.Context, cert: "Certificate", rows: "Dataset", learner: "Learner | None", data: list[str],
     out: Path | None, report: Path | None,
@@ -168,7 +204,7 @@ def _write(
 
 
 def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list[str]]:
-    """Return the commands that make the certificate again and check it, with every option that says something of it."""
+    """Return the commands that make the certificate again and check it, with every option that affects it."""
     from linsep.cli.options.learners import parameter_words
 
     training, options = learner_options(ctx), reader_options(ctx)
@@ -178,6 +214,9 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
     trains = ["--learner", training.learner] if training.learners else []
     trains += parameter_words(training.parameters, [training.learner])
     own = {param.name: param.default for param in ctx.command.params}
+    trains += as_option("--model", str(ctx.params["model"])) if ctx.params["model"] is not None else []
+    for name in ("least_error", "scaling", "risk", "shifting"):
+        trains += [f"--{name.replace('_', '-')}"] if ctx.params[name] else []
     for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
         trains += as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
     return [

@@ -16,6 +16,7 @@ from linsep.cli.options.common import (
     as_words,
     check_time_limit,
     learner_options,
+    maps_from,
     quarantine_file,
     reader_options,
     show_of,
@@ -41,7 +42,7 @@ def run(
     data: Sources,
     test: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Rows to be judged by. Default: some of DATA."),
+        typer.Option(metavar="FILE", help="Test rows. Default: some of DATA."),
     ] = None,
     holdout: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
@@ -54,11 +55,11 @@ def run(
 ) -> None:
     """Rank learners by their error on the same split.
 
-    All learners of the table but those for small data, or the ones that are named; each takes those options that it
-    has. A learner that can't take the data is listed with the reason. All rows are in memory.
+    All learners of the table but those for small data, with variants: several classes one against the rest, other
+    solvers, standardised columns. Or the learners that are named. Each takes those options that it has. A learner that
+    can't take the data is listed with the reason. All rows are in memory.
     """
-    from linsep.cli.jobs.comparing import Contest, choose_learners, rank
-    from linsep.cli.options.common import maps_from
+    from linsep.cli.jobs.comparing import Contest, candidates_of, choose_learners, rank
     from linsep.cli.terminal.output import percent, print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
 
@@ -69,21 +70,23 @@ def run(
     if report is not None:
         import_module("linsep.cli.pages.evaluation")  # so that a missing matplotlib is an error before the work
     names = choose_learners(options.learners)
-    maps = maps_from(options.maps)
+    candidates = candidates_of(names, options.parameters, options.maps)
+    maps_from(options.maps)  # so that a wrong map is an error before the work
     with interruptible(report, in_place=[quarantine_file(ctx)]):
-        rows = _read(data, test, reader_options(ctx), show_as)
-        contest = Contest.of(*rows, holdout, options.parameters["random_state"]).map_features(maps)
-        bar = LearnerBar(stderr(), len(names))
+        rows = read_rows(data, test, reader_options(ctx), show_as)
+        contest = Contest.of(*rows, holdout, options.parameters["random_state"])
+        candidates = candidates if options.learners else contest.variants(candidates)
+        bar = LearnerBar(stderr(), len(candidates))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
-            attempts = rank(list(contest.attempts(names, options.parameters, tell, time_limit)))
+            attempts = rank(list(contest.attempts(candidates, tell, time_limit)))
         if report is not None:
             from linsep.cli.pages.evaluation import write_comparison
 
             mapped = [word for name in options.maps for word in ("--map", name)]
             named = [word for name in options.learners for word in ("--learner", name)]
             share = ["--holdout", f"{holdout:g}"] if holdout != HOLDOUT else []
-            read = [*as_words(reader_options(ctx)), *mapped]
-            write_comparison(report, data, test, contest, attempts, read, [*named, *share], options.parameters)
+            compared, read = [*mapped, *named, *share], as_words(reader_options(ctx))
+            write_comparison(report, data, test, contest, attempts, read, compared, options.parameters)
         best = attempts[0]
         if show_as is Show.JSON:
             print_json(as_json(contest, attempts))
@@ -98,7 +101,8 @@ def run(
             raise typer.Exit(1)
 
 
-def _read(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:
+def read_rows(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:
+    """Read rows, and others in the same columns to be judged by; None if there are no others."""
     import linsep
     from linsep.cli.terminal.progress import reading_bar
 
@@ -117,10 +121,15 @@ def as_json(contest: "Contest", attempts: "list[Attempt]") -> dict[str, Any]:
         "test_rows": len(contest.test.y),
         "features": contest.train.X.shape[1],
         "classes": contest.classes,
-        "learners": [
-            {name: value for name, value in attempt._asdict().items() if name != "scores"} for attempt in attempts
-        ],
+        "learners": [attempt_as_json(attempt) for attempt in attempts],
     }
+
+
+def attempt_as_json(attempt: "Attempt") -> dict[str, Any]:
+    """Return what is known of a candidate, for machines."""
+    assert attempt.candidate is not None
+    own = {name: value for name, value in attempt._asdict().items() if name not in ("scores", "candidate")}
+    return own | {"options": attempt.candidate.words}
 
 
 def show(
@@ -128,13 +137,14 @@ def show(
     compiling: float,
 ) -> None:  # fmt: skip
     """Print the ranking."""
+    from linsep.cli.jobs.comparing import count_of
     from linsep.cli.terminal.output import note, title
     from linsep.estimators.registry import LEARNERS
 
-    title(console, f"{len(attempts)} learners on {words(data)}")
+    title(console, f"{count_of(attempts)} on {words(data)}")
     judges = f"{len(contest.test.y):,} of {words(test)}" if test else f"{len(contest.test.y):,} set aside"
     rows, features, classes = len(contest.train.y), contest.train.X.shape[1], len(contest.classes)
-    note(console, f"{rows:,} rows to learn from, {judges} to be judged by; {features:,} features; {classes} classes")
+    note(console, f"{rows:,} training rows, {judges} test rows; {features:,} features; {classes} classes")
     console.print()
     console.print(_table([attempt for attempt in attempts if attempt.error is not None]))
     for why in dict.fromkeys(attempt.why for attempt in attempts if attempt.why is not None):
@@ -145,7 +155,8 @@ def show(
         note(console, f"{RAN_OUT} was not done at the end: rows that no line separates, or more --epochs are needed")
     if compiling >= 1:
         note(console, f"compiling took {compiling:.0f} s on top, once")
-    left = [name for name in LEARNERS if name not in {attempt.name for attempt in attempts}]
+    tried = {attempt.candidate.learner for attempt in attempts if attempt.candidate is not None}
+    left = [name for name in LEARNERS if name not in tried]
     if left and all(LEARNERS[name].small for name in left):
         note(console, f"left out, as their time grows faster than the data: {', '.join(left)}")
     note(console, "interval: of 95 %, for the error on rows like these; time: of training")

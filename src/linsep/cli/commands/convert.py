@@ -36,23 +36,28 @@ def run(
         Path,
         typer.Option(
             "--out", "-o", metavar="FILE",
-            help="The file to write. Its ending says what: .npz is data in binary form, which open at once; .json and "
-            ".csv are the weights of a model by name, .onnx is a model for other runtimes.",
+            help="The file to write. Its suffix decides the format: .npz is data in binary form, which opens at once; "
+            ".json and .csv are the weights of a model by name, .onnx is a model for other runtimes.",
         ),
     ],
     readout: Readout = None,
     normalize: Normalize = None,
+    float32: Annotated[bool, typer.Option("--float32", help="With .onnx: the input is float32, not float64.")] = False,
 ) -> None:  # fmt: skip
     """Convert data to binary form, or a model to other forms."""
     if str(out) != "-" and out.suffix not in (*DATA, *EXPORTS):
         raise UsageError(
-            f"-o {out}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write"
+            f"-o {out}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which decides the format"
         )
     if out.suffix in EXPORTS:
         if len(sources) > 1:
             raise UsageError(f"-o {out}: {out.suffix} takes one model; got {', '.join(sources)}")
-        _export(Path(sources[0]), out, readout, normalize)
+        if float32 and out.suffix != ".onnx":
+            raise UsageError(f"--float32 goes with a file that ends in .onnx; got {out}")
+        _export(Path(sources[0]), out, readout, normalize, float32)
         return
+    if float32:
+        raise UsageError("--float32 is for models, which go to a file that ends in .onnx")
     if readout is not None or normalize is not None:
         option = "--normalize" if readout is None else "--readout"
         raise UsageError(f"{option} is for models, which go to other forms")
@@ -60,7 +65,7 @@ def run(
 
 
 def _is_model(path: Path) -> bool:
-    """Tell whether a file begins as those that `fit` writes do."""
+    """Return whether a file begins as those that `fit` writes do."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -85,7 +90,7 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
     stdout().print(f"{word(target)}: {about}", soft_wrap=True)
 
 
-def _export(source: Path, target: Path, readout: str | None, normalize: bool | None) -> None:
+def _export(source: Path, target: Path, readout: str | None, normalize: bool | None, float32: bool) -> None:
     from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.terminal.output import size, stdout
     from linsep.models.save_load import ModelError
@@ -94,18 +99,25 @@ def _export(source: Path, target: Path, readout: str | None, normalize: bool | N
         raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
     check_targets({"-o": target}, [source])
     saved = with_readout(opened_classifier(source), readout, normalize)
-    refuse_no_weights(saved)
+    if target.suffix != ".onnx":
+        refuse_no_weights(saved)
     with interruptible(target):
-        _write(saved, target)
+        _write(saved, target, float32)
     stdout().print(f"{word(target)}: {size(target.stat().st_size)}", soft_wrap=True)
 
 
-def _write(saved: "Saved", target: Path) -> None:
+def _write(saved: "Saved", target: Path, float32: bool) -> None:
     if target.suffix == ".onnx":
         from linsep.models.onnx import export_onnx
 
+        if getattr(saved.form, "name", None) == "text":
+            raise UsageError(
+                f"{target}: the model reads text, and ONNX has no operator that splits words as linsep does: write "
+                "the weights to a file that ends in .json, or train on columns of numbers"
+            )
+        names = getattr(saved.form, "feature_names", None)
         try:
-            export_onnx(saved.model, target)
+            export_onnx(saved.model, target, dtype="float32" if float32 else "float64", names=names)
         except TypeError as error:
             raise UsageError(f"{target}: {error}") from error
         return

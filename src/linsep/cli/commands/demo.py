@@ -31,11 +31,11 @@ print(bool(verify(cert, X, y)))  # every claim again, in exact arithmetic
 
 
 def run(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where all is written to.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder of the output.")] = Path(
         "linsep-demo"
     ),
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE.html", help="The page; Default: report.html in FOLDER.")
+        Path | None, typer.Option("--report", metavar="FILE.html", help="The page. Default: report.html in FOLDER.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the splits, the orders and the text.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer epochs.")] = False,

@@ -1,4 +1,4 @@
-"""`linsep evaluate`: how well a model answers."""
+"""`linsep evaluate`: the error of a model on labelled rows."""
 
 from math import floor, log10
 from time import perf_counter
@@ -19,7 +19,7 @@ from linsep.cli.options.workers import (
     refuse_unsplittable,
     start_workers,
 )
-from linsep.cli.terminal.text import word, words
+from linsep.cli.terminal.text import say, word, words
 from linsep.validation.errors import InvalidDataError
 
 if TYPE_CHECKING:
@@ -41,10 +41,11 @@ MOST_CONFUSIONS = 10
 
 
 class LeftOut(NamedTuple):
-    """Malformed rows, and entries of features that the training data did not have."""
+    """Malformed rows, entries of features that the training data did not have, and remarks on what was left out."""
 
     rejected: int
     unseen: int
+    remarks: list[str]
 
 
 def run(
@@ -98,6 +99,11 @@ def run(
         if not scores.rows:
             raise InvalidDataError(f"{', '.join(data)}: there is no row with a label")
         took = perf_counter() - began
+        if show_as is not Show.NOTHING:
+            from linsep.cli.jobs.reading import remark_on_labels
+
+            for remark in [*rows.remarks, *remark_on_labels(scores, saved.model.classes_)]:
+                say(f"linsep evaluate: warning: {remark}")
         if gathered is not None and report is not None:
             again = [
                 *as_options(readout, normalize),
@@ -117,36 +123,37 @@ def run(
 def _scored(
     saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show, threshold: float | None
 ) -> "tuple[Scores, LeftOut]":
-    """Return what the answers are worth, and what was left out; a report gathers them."""
-    from linsep.cli.jobs.reading import rows_for
+    """Return the metrics of the predictions, and the omitted rows; a report collects both."""
+    from linsep.cli.jobs.reading import EntryCount, rows_for
     from linsep.cli.terminal.progress import reading_bar
     from linsep.evaluation.scoring import predictions, scoring_of
 
-    scoring = scoring_of(saved.model, threshold)
+    scoring, count = scoring_of(saved.model, threshold), EntryCount()
     with reading_bar("evaluating", show_as is not Show.NOTHING) as tell:
         rows = rows_for(saved, data, {"progress": tell, **options})
         for block in rows:
             if len(block):
+                count.add(block.X)
                 found = predictions(saved.model, block.X)
                 scoring.add(block.y, *found[1::-1], found.probabilities)
                 if gathered is not None:
                     gathered.add(block, found)
-    return scoring.result(), LeftOut(rows.rejected, rows.unseen)
+    return scoring.result(), LeftOut(rows.rejected, rows.unseen, count.remarks(rows))
 
 
 def _shared(
     saved: Any, data: list[str], options: dict[str, Any], pool: WorkerPool, show_as: Show, threshold: float | None
 ) -> "tuple[Scores, LeftOut]":
-    """Return what the answers are worth, which others find and judge, and what was left out."""
+    """Return the metrics of predictions that workers make and score, and the omitted rows."""
     from linsep.cli.jobs.parallel import evaluate_parts
     from linsep.cli.terminal.progress import parts_bar
     from linsep.evaluation.scoring import scoring_of
 
-    scoring, left_out = scoring_of(saved.model, threshold), LeftOut(0, 0)
+    scoring, left_out = scoring_of(saved.model, threshold), LeftOut(0, 0, [])
     with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, start_workers(pool) as client:
         for found, of in evaluate_parts(saved, data, client, options, threshold):
             scoring.plus(found.scoring)
-            left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen)
+            left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen, [])
             tell(of)
     return scoring.result(), left_out
 
@@ -188,7 +195,7 @@ def as_json(scores: "Scores") -> dict[str, Any]:
 
 
 def _pairs(scores: "Scores") -> list[tuple[int, int, int]]:
-    """Return which classes were answered as which, and how often."""
+    """Return the counts of true and predicted classes."""
     found = scores.confusion.tocoo()
     return sorted(zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True))
 

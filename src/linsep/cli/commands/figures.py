@@ -32,17 +32,17 @@ def _names() -> list[tuple[str, str]]:
 
 
 def run(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder that all is written to.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder of the output.")] = Path(
         "linsep-figures"
     ),
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="NAME", autocompletion=_names, help="A figure to draw, again for each. Default: all."
+            "--only", metavar="NAME", autocompletion=_names, help="A figure to draw; repeatable. Default: all."
         ),
     ] = None,
-    format: Annotated[str, typer.Option(metavar="NAME", help="Of the files: png or svg.")] = "png",
-    list_: Annotated[bool, typer.Option("--list", help="Print the figures' names instead.")] = False,
+    format: Annotated[str, typer.Option(metavar="NAME", help="The format of the files: png or svg.")] = "png",
+    list_: Annotated[bool, typer.Option("--list", help="Print the names of the figures.")] = False,
 ) -> None:
     """Draw the figures of the lecture notes.
 

@@ -29,15 +29,16 @@ from linsep.cli.terminal.text import say, word, words
 if TYPE_CHECKING:
     from linsep.cli.jobs.record import TrainingRecord
     from linsep.cli.jobs.sharded import Sharing
-    from linsep.cli.jobs.training import Task, Trained
+    from linsep.cli.jobs.training import Trained, TrainingTask
 
 EXAMPLES = """
 linsep fit train.svm -o model.linsep
 linsep fit train.csv --label income -o model.linsep --holdout 0.2
 linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
 linsep fit more.svm --resume model.linsep -o model.linsep
-linsep fit train.svm -o model.linsep --shards 8 --workers 2
 """
+MOST_RISES = 3
+"""Rises of the error that are listed."""
 
 
 def run(
@@ -45,13 +46,13 @@ def run(
     data: Sources,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="The file that the model is written to.")],
     test: Annotated[
-        list[str] | None, typer.Option("--test", metavar="FILE", help="Rows to judge the model by; again for more.")
+        list[str] | None, typer.Option("--test", metavar="FILE", help="Test rows; repeatable.")
     ] = None,
     holdout: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Judge the model by this share of the rows.")
+        float | None, typer.Option(metavar="SHARE", help="Hold out this share of the rows as test rows.")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="MODEL", help="Continue to train this model.")
+        Path | None, typer.Option("--resume", metavar="MODEL", help="Resume training of this model.")
     ] = None,
     restart: Annotated[
         bool,
@@ -63,7 +64,7 @@ def run(
         bool,
         typer.Option(
             "--stream",
-            help="Learn rows as they come, in bounded memory.",
+            help="Train on rows as they arrive, in bounded memory.",
         ),
     ] = False,
     open_labels: Annotated[
@@ -72,6 +73,12 @@ def run(
             "--open-labels", help="With --stream: accept new labels when the model is resumed."
         ),
     ] = False,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS", min=1, help="With --stream: the rows of a window, in which a rising error is looked for."
+        ),
+    ] = None,
     calibrate: Annotated[
         str | None,
         typer.Option(metavar="METHOD", help="Add probabilities: sigmoid, isotonic or temperature."),
@@ -88,6 +95,10 @@ def run(
     show = show_of(json, brief, quiet)
     began, pool, options = perf_counter(), pool_of(workers, scheduler), reader_options(ctx)
     check_time_limit(time_limit)
+    if window is not None and (not stream or pool is not None):
+        raise UsageError(
+            "--window goes with --stream, in one process: rows have no other order in which an error rises"
+        )
     sharding = shards_option(pool, learner_options(ctx), stream)
     check_options(test, holdout, calibrate, resume)
     if sharding is not None:
@@ -101,7 +112,7 @@ def run(
 
     from linsep.cli.jobs.fit_setup import choose_learner, limit_time, maps_of, with_word_counts
     from linsep.cli.jobs.record import TrainingRecord
-    from linsep.cli.jobs.training import Task
+    from linsep.cli.jobs.training import TrainingTask
 
     if restart:
         if kept is None:
@@ -118,7 +129,7 @@ def run(
         import_module("linsep.plots.report")  # so that a missing matplotlib is an error before the work
     for name in test or ():
         sources_of(name)  # so that a missing file is an error before the work
-    progress, sharing, saved = ShardsTrainingProgress(shown=show is Show.ALL), None, None
+    progress, sharing, saved = ShardsTrainingProgress(show is Show.ALL, window), None, None
     progress.console.quiet = show is Show.NOTHING
     if sharding is None:
         learner, epochs, saved = choose_learner(learner_options(ctx), resume, stream)
@@ -131,7 +142,7 @@ def run(
     seed = learner_options(ctx).parameters["random_state"] if saved is None else learner.seed_
     if time_limit is not None:
         limit_time(learner, time_limit, stream and sharding is None)
-    task = Task(
+    task = TrainingTask(
         data, options, learner, epochs, seed, progress, test, holdout, saved,
         report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
         None if saved is None else saved.model, time_limit=time_limit,
@@ -163,7 +174,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
     if holdout is not None and not 0 < holdout < 1:
         raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
     if test and holdout is not None:
-        raise UsageError("--test and --holdout both say what to judge the model by: give one of them")
+        raise UsageError("--test and --holdout both choose the test rows: give one of them")
     if calibrate not in (None, "sigmoid", "isotonic", "temperature"):
         raise UsageError(f"--calibrate {calibrate}: choose sigmoid, isotonic or temperature")
     if resume is not None and calibrate is not None:
@@ -171,7 +182,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
 
 
 def shards_option(pool: WorkerPool | None, options: LearnerOptions, stream: bool) -> str | None:
-    """Return what says that files are learned in shards, in the words of the command; None if nothing does.
+    """Return the option that asks for shards of files, as the command spells it; None without such an option.
 
     >>> (
     ...     shards_option(WorkerPool(2), LearnerOptions((), {}), False),
@@ -208,8 +219,8 @@ def refuse_with_shards(
         raise UsageError(f"--open-labels: {sharding} looks for all labels first, and is not resumed")
 
 
-def _train(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
-    """Train as the options say."""
+def _train(task: "TrainingTask", stream: bool, sharing: "Sharing | None") -> "Trained":
+    """Train with the options."""
     if sharing is not None:
         from linsep.cli.jobs.sharded import train_on_shards
 
@@ -264,6 +275,7 @@ def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report
             "labels": _labels(trained.learner.classes_),
             "order": f"{record.order}; {record.epochs} {unit}{'s' * (record.epochs != 1)}",
             "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch{of}",
+            "error rises": _rises(record),
             "mistakes": None if solved else _mistakes(record) + earlier,
             "shards": None if record.shards is None else f"{record.shards}, {MIXED[str(record.mixing)]}",
             "workers": _workers(record),
@@ -282,6 +294,18 @@ def _mistakes(record: "TrainingRecord") -> str:
     mixed = record.mixed_mistakes
     weighted = "" if mixed is None else f"; {mixed:,.{0 if mixed >= 1000 else 1}f} weighted by shard"
     return f"{record.mistakes:,}, {record.updates:,} updates{weighted}"
+
+
+def _rises(record: "TrainingRecord") -> str | None:
+    """Return where the error of a stream rises, if it does."""
+    from linsep.cli.terminal.output import percent
+
+    shown = [
+        f"after {rise['row']:,} rows, from {percent(rise['before'])} to {percent(rise['error'])} in a window"
+        for rise in record.rises[:MOST_RISES]
+    ]
+    more = [f"and {len(record.rises) - MOST_RISES} more times"] * (len(record.rises) > MOST_RISES)
+    return "; ".join([*shown, *more]) or None
 
 
 def _workers(record: "TrainingRecord") -> str | None:

@@ -149,7 +149,7 @@ def _shards(mixed: dict[str, Any] | None) -> str | None:
 
 
 def _weights(known: dict[str, Any]) -> dict[str, str]:
-    """Return what there is to say of the weights that answer; of a vote, which has none, of the average."""
+    """Return the facts of the weights that predict; for a vote, which has none, those of the average."""
     answers = {"answers": known["answers"]} if known["answers"] is not None else {}
     if known["intercept"] is None:
         return answers
@@ -189,7 +189,7 @@ def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -
     """Print the features of each class on lines of their own."""
     from linsep.cli.terminal.output import facts, note, title
 
-    title(console, "Speaks for")
+    title(console, "Favours")
     texts = {
         word(part.label): ", ".join(
             f"{word(name)}\xa0({weight:.3g})" for name, weight in zip(names, part.weights, strict=True)

@@ -1,4 +1,4 @@
-"""`linsep predict`: from a model and rows to answers, one line each."""
+"""`linsep predict`: write one line of predictions for each row."""
 
 from pathlib import Path
 from typing import Annotated
@@ -27,12 +27,12 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[DATA]...", show_default=False,
-            help="Files, patterns in quotes, a folder, or - for the standard input (if none is given, too).",
+            help="Files, patterns in quotes, a folder, or - for the standard input. Default: -.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where the answers go, if not to the standard output."),
+        typer.Option("--out", "-o", metavar="FILE", help="The file of the predictions. Default: the standard output."),
     ] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Write scores instead of labels; of more than two classes, one for each.")
@@ -65,7 +65,7 @@ def run(
 ) -> None:  # fmt: skip
     """Write a label, scores or probabilities for each line.
 
-    Fields are separated by tabs. Rows of a pipe are answered as they come, those of CSV too. The line of a blank line,
+    Fields are separated by tabs. Rows of a pipe are predicted as they come, those of CSV too. The line of a blank line,
     or of a malformed one that is skipped, is empty. Tables have a line for each row, and none for the names of the
     columns.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 linsep verify train.cert train.svm
 linsep verify income.cert train.csv --label income --json
-linsep verify big.cert big.svm --time-limit 60
+linsep verify train.cert train.svm --time-limit 60
 """
 NARROW, LONG = 76, 24
 """Columns below which claims are wrapped, and characters of a value that holds."""
@@ -49,7 +49,7 @@ def run(
 ) -> None:  # fmt: skip
     """Check a certificate in exact arithmetic.
 
-    The data are read as certify was told to read them: give the same options. It ends with 0 if no claim fails, with 1
+    The data are read with the options of certify: give the same options. It ends with 0 if no claim fails, with 1
     if one does, if the data are others, or if the time limit leaves claims unchecked.
     """
     from linsep.certificates.certificate import Certificate, verify

@@ -1,7 +1,12 @@
-"""Learners side by side: the same rows to learn from, the same to be judged by."""
+"""Candidates side by side: the same training rows, the same test rows.
+
+A candidate is a learner with its parameters and the feature maps before it. `linsep compare` and `linsep tune` try
+candidates by :meth:`Contest.attempts`.
+"""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -9,19 +14,55 @@ import numpy as np
 
 from linsep.cli.errors import UsageError, explain
 from linsep.cli.jobs.training import fit_quietly
-from linsep.cli.options.common import learner_from
-from linsep.cli.options.learners import LEFT_OUT, option, owners
+from linsep.cli.options.common import learner_from, maps_from
+from linsep.cli.options.learners import LEFT_OUT, described, option, owners, parameter_words
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, Scoring
+from linsep.transforms.scaling import unequal_columns
 from linsep.validation.errors import InvalidDataError
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A learner with its parameters, and the maps before it, as options write them.
+
+    `chosen` has the parameters that the command chose; the others were given.
+    """
+
+    learner: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    maps: tuple[str, ...] = ()
+    chosen: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> list[str]:
+        """What the command chose, in the words of its options."""
+        return parameter_words(self.chosen, [self.learner])
+
+    @property
+    def words(self) -> list[str]:
+        """The options that make the command `linsep fit` train this candidate."""
+        maps = [word for name in self.maps for word in ("--map", name)]
+        return ["--learner", self.learner, *maps, *parameter_words(self.parameters | self.chosen, [self.learner])]
+
+    def make(self, **more: Any) -> Any:
+        """Return the learner, with these parameters on top."""
+        return learner_from(self.learner, self.parameters | self.chosen | more)
+
+
+VARIANTS = {
+    "logistic-regression": {"solver": ["sgd"]},
+    "naive-bayes": {"kind": ["complement", "bernoulli", "gaussian"]},
+}
+"""Settings that are compared beside the default, by learner."""
+
+
 class Attempt(NamedTuple):
-    """The results of a learner; `why` is the reason if it failed, and all else is None then.
+    """The results of a candidate; `why` is the reason if it failed, and all else is None then.
 
     `settled` is false where it ran out of epochs while still making mistakes, or of steps on its way. Learners that see
     all rows at once make no mistakes that are counted; their rows per second are those of the data.
@@ -37,11 +78,12 @@ class Attempt(NamedTuple):
     rows_per_second: float | None = None
     settled: bool | None = None
     why: str | None = None
+    candidate: Candidate | None = None
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Rows to learn from and rows to be judged by."""
+    """Training rows and test rows."""
 
     train: Dataset
     test: Dataset
@@ -56,7 +98,7 @@ class Contest:
         return cls(rows.some(np.flatnonzero(~aside)), rows.some(np.flatnonzero(aside)))
 
     def map_features(self, maps: list[Any]) -> "Contest":
-        """Return the rows with other features, by maps that know those to learn from."""
+        """Return the rows with other features, by maps fitted on the training rows."""
         train, test = self.train, self.test
         for step in maps:
             train = replace(train, X=step.fit_transform(train.X))
@@ -65,49 +107,84 @@ class Contest:
 
     @property
     def classes(self) -> Array:
-        """The labels of the rows to learn from."""
+        """The labels of the training rows."""
         return np.unique(self.train.y)
 
     def attempts(
-        self, names: list[str], parameters: dict[str, Any], tell: LearnerReport, time_limit: float | None = None
-    ) -> Iterator[Attempt]:  # fmt: skip
-        """Try learners one after the other, each with those parameters that it has, while there is time."""
-        refuse_foreign(parameters, names)
+        self, candidates: dict[str, Candidate], tell: LearnerReport, time_limit: float | None = None
+    ) -> Iterator[Attempt]:
+        """Try candidates one after the other, by the names under which they are shown, while there is time."""
         began = perf_counter()
-        for name in names:
+        mapped: dict[tuple[str, ...], Contest] = {(): self}
+        for name, candidate in candidates.items():
             tell.begin(name)
-            own = {key: value for key, value in parameters.items() if key in LEFT_OUT or name in owners(key)}
+            limit = {}
             if time_limit is not None:
                 left = time_limit - (perf_counter() - began)
                 if left <= 0:
                     tell.ready()
-                    yield Attempt(name, why=f"--time-limit {time_limit:g} was over before it began")
+                    why = f"--time-limit {time_limit:g} was over before it began"
+                    yield Attempt(name, why=why, candidate=candidate)
                     continue
-                own |= {"time_limit": left} if name in owners("time_limit") else {}
+                limit = {"time_limit": left} if "time_limit" in described(candidate.learner) else {}
             try:
-                yield self._attempt(name, own, tell)
+                if candidate.maps not in mapped:
+                    mapped[candidate.maps] = self.map_features(maps_from(candidate.maps))
+                yield mapped[candidate.maps]._attempt(name, candidate, limit, tell)
             except ValueError as error:
                 found = explain(error)
                 if found is None:
                     raise
                 tell.ready()
-                yield Attempt(name, why=found[1])
+                yield Attempt(name, why=found[1], candidate=candidate)
 
-    def _attempt(self, name: str, parameters: dict[str, Any], tell: LearnerReport) -> Attempt:
+    def _attempt(self, name: str, candidate: Candidate, limit: dict[str, Any], tell: LearnerReport) -> Attempt:
         few = self.train.some(np.unique(self.train.y, return_index=True)[1])
-        once = {"max_iter": 1} if LEARNERS[name].online else {}
-        first = learner_from(name, parameters | once)
-        fit_quietly(first, few.X, few.y, few.weights)
-        first.predict(few.X)
+        first = candidate.make(**limit, **({"max_iter": 1} if LEARNERS[candidate.learner].online else {}))
+        with suppress(ValueError):  # a row of each class may be too few; so that no compiling is counted below
+            fit_quietly(first, few.X, few.y, few.weights)
+            first.predict(few.X)
         tell.ready()
-        learner, began = learner_from(name, parameters), perf_counter()
+        learner, began = candidate.make(**limit), perf_counter()
         settled = fit_quietly(learner, self.train.X, self.train.y, self.train.weights)
         took = perf_counter() - began
         scores = Scoring(learner.classes_).add(self.test.y, learner.predict(self.test.X)).result()
         mistakes, updates, rounds = None, None, len(self.train.y)
         if isinstance(learner, OnlineLearner) and learner.t_:
             mistakes, updates, rounds = int(np.sum(learner.mistakes_)), int(np.sum(learner.updates_)), learner.t_
-        return Attempt(name, scores.error, scores, mistakes, updates, learner.n_iter_, took, rounds / took, settled)
+        return Attempt(
+            name, scores.error, scores, mistakes, updates, learner.n_iter_, took, rounds / took, settled,
+            candidate=candidate,
+        )  # fmt: skip
+
+    def variants(self, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
+        """Return the candidates, and others that differ by one setting that often matters.
+
+        These are the other form of several classes, other solvers and kinds, and standardised columns, where the sizes
+        of the columns differ much. What the user has given is not varied.
+        """
+        found = dict(candidates)
+        X = self.train.X
+        standardized = all(not of.maps for of in candidates.values()) and unequal_columns(X) is not None
+        for name, candidate in candidates.items():
+            settings: dict[str, list[str]] = dict(VARIANTS.get(name, {}))
+            if len(self.classes) > 2 and "ovr" in getattr(described(name).get("multi_class"), "choices", ()):
+                settings["multi_class"] = ["ovr"]
+            for parameter, values in settings.items():
+                for value in values if parameter not in candidate.parameters else ():
+                    found[f"{name}, {value}"] = replace(candidate, chosen={parameter: value})
+            if standardized and LEARNERS[name].sizes_matter:
+                found[f"{name}, standardize"] = replace(candidate, maps=("standardize",))
+        return found
+
+
+def candidates_of(names: list[str], parameters: dict[str, Any], maps: tuple[str, ...]) -> dict[str, Candidate]:
+    """Return a candidate for each learner, with those parameters that it has; refuse one that none has."""
+    refuse_foreign(parameters, names)
+    return {
+        name: Candidate(name, {key: of for key, of in parameters.items() if key in (*LEFT_OUT, *described(name))}, maps)
+        for name in names
+    }
 
 
 def refuse_foreign(parameters: dict[str, Any], names: list[str]) -> None:
@@ -121,6 +198,18 @@ def refuse_foreign(parameters: dict[str, Any], names: list[str]) -> None:
 def rank(attempts: list[Attempt]) -> list[Attempt]:
     """Return the attempts by error, then by time; those that failed come last."""
     return sorted(attempts, key=lambda a: (a.error is None, a.error or 0.0, a.seconds or 0.0))
+
+
+def count_of(attempts: list[Attempt]) -> str:
+    """Return how many learners were tried, and how many variants of them.
+
+    >>> count_of([Attempt("romma", candidate=Candidate("romma")), Attempt("romma, ovr", candidate=Candidate("romma"))])
+    '1 learner and 1 variant'
+    """
+    learners = len({attempt.candidate.learner for attempt in attempts if attempt.candidate is not None})
+    variants = len(attempts) - learners
+    some = f" and {variants} variant{'s' * (variants != 1)}" if variants else ""
+    return f"{learners} learner{'s' * (learners != 1)}{some}"
 
 
 def choose_learners(names: tuple[str, ...]) -> list[str]:

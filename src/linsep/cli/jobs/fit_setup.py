@@ -51,11 +51,11 @@ def _shards(learner: Any, parameters: dict[str, Any], resume: Path | None, strea
     shards: int | None = getattr(learner, "shards", None)
     if shards is None:
         if "mixing" in parameters:
-            raise UsageError("--mixing says how shards become one: say how many there are, --shards N")
+            raise UsageError("--mixing needs shards: add --shards N")
         return None
     if stream:
-        raise UsageError(f"{resume} was trained on {shards} shards, and this stream has none: say --shards none")
-    if learner._at_once:
+        raise UsageError(f"{resume} was trained on {shards} shards, and this stream has none: add --shards none")
+    if learner._sees_all_rows:
         raise UsageError(f"--solver {learner.solver} sees all rows at once: leave out --shards")
     if learner._no_mixing:
         raise UsageError(f"--shards: {name_of(learner)} is not mixed, as {learner._no_mixing}")
@@ -109,7 +109,7 @@ def _resume(options: LearnerOptions, resume: Path, parameters: dict[str, Any], s
     changed = {of: value for of, value in parameters.items() if of != "random_state"}
     learner_from(name, changed)
     learner.set_params(**changed, **({"warm_start": True} if "warm_start" in known else {}))
-    if isinstance(learner, OnlineLearner) and learner._at_once and not stream:
+    if isinstance(learner, OnlineLearner) and learner._sees_all_rows and not stream:
         raise UsageError(
             f"{resume}: --solver {learner.solver} would fit it again from the start: add --stream, or --solver sgd, "
             "to continue row by row"

@@ -17,7 +17,7 @@ from linsep.models.save_load import Saved, opened
 
 
 class Strongest(NamedTuple):
-    """Features that speak for a class, the strongest first: their columns, and weights above 0."""
+    """Features that favour a class, the strongest first: their columns, and weights above 0."""
 
     label: Any
     columns: Array
@@ -25,7 +25,7 @@ class Strongest(NamedTuple):
 
 
 def readout_name(model: Any) -> str | None:
-    """Return which weights of a voter answer; None of learners that have no others.
+    """Return which weights of a voter predict; None of learners that have no others.
 
     >>> import linsep
     >>> readout_name(linsep.VotedPerceptron(readout="last", normalize=True)), readout_name(linsep.Perceptron())
@@ -120,7 +120,7 @@ READOUT_NAMES = {
     "vote": "vote", "plurality": "vote", "average": "average", "random": "random hypothesis",
     "longest": "longest-lived hypothesis",
 }  # fmt: skip
-"""What predicts, for readouts of learners that keep the rows of their updates."""
+"""Descriptions of the readouts of learners that keep the rows of their updates."""
 SUPPORT, BYTES = "n_support", "support_bytes"
 """The number of rows that a voter keeps, and the memory that they take."""
 

@@ -21,7 +21,7 @@ from linsep.models.save_load import Saved
 
 
 class PredictQuestion(NamedTuple):
-    """What all parts share: how they are read, the model, and what is written for each row."""
+    """The settings that all parts share: the reading options, the model, and the output for each row."""
 
     reading: Reading
     saved: Saved
@@ -29,7 +29,7 @@ class PredictQuestion(NamedTuple):
 
 
 class EvaluateQuestion(NamedTuple):
-    """What all parts share: how they are read, the model, and the threshold, if any."""
+    """The settings that all parts share: the reading options, the model, and the threshold, if any."""
 
     reading: Reading
     model: Any

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.reading import STDIN, Waiting, pipe_input, rows_for
+from linsep.cli.jobs.reading import STDIN, EntryCount, Waiting, pipe_input, rows_for
 from linsep.cli.options.workers import WorkerPool, start_workers
-from linsep.cli.terminal.text import escape
+from linsep.cli.terminal.text import escape, say
 from linsep.data.dataset import AlignedPart
 from linsep.data.sources import Source, sources_of
 from linsep.data.streaming import Stream
@@ -33,7 +33,7 @@ EMPTY = b"\n"
 
 
 class Output(NamedTuple):
-    """What is written for each row: "labels", "scores", "probabilities", or labels with so many features."""
+    """The output for each row: "labels", "scores", "probabilities", or labels with so many features."""
 
     what: str = "labels"
     features: int = 0
@@ -54,17 +54,19 @@ def predict(
     if pool is not None:
         _predict_with_workers(saved, data, output, out, options, pool)
         return
-    write = writer(saved, output)
+    write, count = writer(saved, output), EntryCount()
     pipe = pipe_input(data)
     with pipe or nullcontext():
         much = {"block_bytes": BLOCK_BYTES, **options}
         rows = rows_for(saved, data, much) if pipe is None else _live_rows(saved, pipe, options)
         _refuse_target(out, rows.reader.sources)
         with _output(out) as file:
-            for lines in _with_header(saved.model, output, _predicted_lines(rows, write)):
+            for lines in _with_header(saved.model, output, _predicted_lines(rows, write, count)):
                 file.write(lines)
                 if pipe is not None:
                     file.flush()
+        for remark in count.remarks(rows):
+            say(f"linsep predict: warning: {remark}")
 
 
 def _predict_with_workers(
@@ -162,9 +164,10 @@ def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
     return rows
 
 
-def _predicted_lines(rows: Stream, write: Writer) -> Iterator[bytes]:
-    """Yield the lines of answers of each part; raises at a malformed row, if asked to, after those before it."""
+def _predicted_lines(rows: Stream, write: Writer, count: EntryCount) -> Iterator[bytes]:
+    """Yield the lines of predictions of each part; raises at a malformed row, if asked to, after those before it."""
     for part in rows.aligned_parts():
+        count.add(part.X)
         yield lines_of(part, write)
         if part.error is not None:
             raise part.error
@@ -183,7 +186,7 @@ def lines_of(part: AlignedPart, write: Writer) -> bytes:
 def _refuse_target(out: Path | None, sources: list[Source]) -> None:
     """Refuse to overwrite the data that are predicted."""
     if out is not None and any(source.is_at(out) for source in sources):
-        raise UsageError(f"--out {out} is one of the files to answer: give another name")
+        raise UsageError(f"--out {out} is one of the input files: give another name")
 
 
 class EscapedOutput(NamedTuple):
@@ -205,7 +208,7 @@ def _output(out: Path | None) -> Iterator[Any]:
     """Give the standard output, or a file that takes its place only when it is whole."""
     if out is None or str(out) == "-":
         if sys.stdout is None:
-            raise UsageError("there is no standard output: say --out FILE")
+            raise UsageError("there is no standard output: add --out FILE")
         with naming("standard output"):
             yield EscapedOutput(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
             sys.stdout.buffer.flush()

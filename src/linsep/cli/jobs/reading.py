@@ -6,23 +6,26 @@ import stat
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import as_words, learner_options, maps_from, reader_options
-from linsep.cli.terminal.text import say
+from linsep.cli.terminal.text import say, words
 from linsep.data.dataset import Dataset
 from linsep.data.registry import detected_format, options_of
 from linsep.data.sources import sources_of
 from linsep.data.streaming import Stream
 from linsep.validation.errors import InvalidDataError
 
+if TYPE_CHECKING:
+    from linsep.evaluation.scoring import Scores
+
 
 def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> Dataset:
-    """Return the rows that a command is given, read and mapped as its options say; weights of rows are left out."""
+    """Read and map the rows of a command by its options; omit weights of rows."""
     from linsep.cli.terminal.progress import reading_bar  # many commands read, and few show a bar
 
     maps = maps_from(learner_options(ctx).maps)
@@ -85,7 +88,7 @@ def pipe_input(data: list[Any]) -> Waiting | None:
 
 
 def _poll_of(descriptor: int) -> Any:
-    """Return what tells whether more is there, on systems that have it; make room in the pipe, if it is one."""
+    """Return a poll object that detects further input, where the system has one; enlarge the pipe, if it is one."""
     with suppress(ImportError):
         import fcntl
 
@@ -101,12 +104,59 @@ def _poll_of(descriptor: int) -> Any:
     return None
 
 
+MOST_NAMED = 5
+"""Columns and labels that a remark names."""
+
+
+class EntryCount:
+    """Counts the entries of rows that are read, to remark on data that a model knows little of."""
+
+    def __init__(self, known: int = 0) -> None:
+        self.known = known
+
+    def add(self, X: Any) -> None:
+        """Add some rows; a dense table has all columns."""
+        self.known += int(X.nnz) if hasattr(X, "nnz") else X.size
+
+    def remarks(self, rows: Stream) -> list[str]:
+        """Return remarks on what was left out of the rows that were read."""
+        extra = list(getattr(rows.form, "extra", ()))
+        found = [f"left out, as the model has no such column: {_some(extra)}"] if extra else []
+        if rows.unseen and not self.known:
+            found.append(
+                f"the model knows none of the features ({rows.unseen:,} entries are left out), and all rows have the "
+                "same scores: check that the data are read as the training data were"
+            )
+        return found
+
+
+def remark_on_labels(scores: "Scores", classes: Any) -> list[str]:
+    """Return a remark on rows whose labels a model does not know, if there are any."""
+    known = set(classes.tolist())
+    unknown = {part.label: part.rows for part in scores.classes if part.rows and part.label not in known}
+    if not unknown:
+        return []
+    count = sum(unknown.values())
+    have = "row has a label" if count == 1 else "rows have labels"
+    return [f"{count:,} {have} that the model does not know, each an error: {_some(list(unknown))}"]
+
+
+def _some(names: list[Any]) -> str:
+    """Return some names, and how many more there are.
+
+    >>> _some(["a", 3]), _some(list("abcdefgh"))
+    ('a, 3', 'a, b, c, d, e and 3 more')
+    """
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return words(names[:MOST_NAMED]) + more
+
+
 NUMBERED = ("svmlight", "vw", "text")
 """Formats whose number of columns is an option."""
 
 
 def without_known(form: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options but for those that say again how a model's data were read; to say it otherwise is an error."""
+    """Return the options without those that repeat how a model's data were read; a different value is an error."""
     own = {name: getattr(form, name) for name in options_of(type(form)) if name in options}
     for name, value in own.items():
         found = getattr(getattr(form, "found", None), name, value)
@@ -123,14 +173,14 @@ def rows_for(saved: Any, data: list[str], options: dict[str, Any]) -> Stream:
 def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[str, Any]:
     """Return how to read some files into the columns of a model that was opened.
 
-    If the file does not tell how the training data were read, they are read as the options say.
+    If the file does not record how the training data were read, the options decide.
     """
     if saved.form is not None:
         return {"like": saved, **without_known(saved.form, options)}
     width = getattr(saved.model, "n_features_in_", None)
     if width is None:
         raise UsageError(
-            "the model takes documents, and the file does not tell how to read any: fit it by `linsep fit`"
+            "the model takes documents, and its file does not record how to read them: train it with `linsep fit`"
         )
     if "n_features" not in options:
         first = sources_of(data)[0]

@@ -4,10 +4,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from linsep.cli.jobs.models import AT_ONCE, progressive_of, shards_of, solver_facts
-from linsep.cli.jobs.training import Task, Trained
+from linsep.cli.jobs.training import Trained, TrainingTask
 from linsep.cli.options.common import as_words
 from linsep.models.encode_estimators import last_of
+from linsep.theory.drift import Rise, rises
 
 
 @dataclass
@@ -32,8 +35,12 @@ class TrainingRecord:
     resumed: bool
     progressive_error: float | None
     progressive_of: str | None
-    """Whose predictions the progressive error counts, if not those of what predicts."""
+    """The readout whose predictions the progressive error counts, if it is not the one that predicts."""
     curve: list[list[int]]
+    windows: list[list[int]]
+    """Of a stream: rows and errors at the end of each window of its first epoch."""
+    rises: list[dict[str, Any]]
+    """The windows in which the error rises (:mod:`linsep.theory.drift`)."""
     mistakes: int | None
     """None for a learner that does not go row by row."""
     updates: int | None
@@ -57,11 +64,12 @@ class TrainingRecord:
         return asdict(self)
 
     @classmethod
-    def of(cls, task: Task, trained: Trained) -> "TrainingRecord":
+    def of(cls, task: TrainingTask, trained: Trained) -> "TrainingRecord":
         """Return the record of a training that has ended."""
         learner, test, work, curve = trained.learner, trained.test, trained.work, task.progress.curve
         mixed = shards_of(learner) or {}
         start = {} if work is None or work.started is None else {"start": work.started}
+        windows = curve.windows if trained.streamed and work is None else []
         by_rows = getattr(learner, "t_", 0) > 0
         return cls(
             learner=type(learner).__name__,
@@ -81,6 +89,8 @@ class TrainingRecord:
             progressive_error=curve.progressive_error,
             progressive_of=progressive_of(learner, sharded=mixed.get("shards", 1) > 1 or work is not None),
             curve=[[rows, errors] for rows, errors in curve.points if errors is not None],
+            windows=[list(point) for point in windows],
+            rises=[rise._asdict() for rise in rises_of(windows)],
             mistakes=int(_total(learner.mistakes_)) if by_rows else None,
             updates=int(_total(learner.updates_)) if by_rows else None,
             found=solver_facts(learner),
@@ -97,6 +107,14 @@ class TrainingRecord:
         )
 
 
+def rises_of(windows: list[tuple[int, int]]) -> list[Rise]:
+    """Return where the error rises, of rows and errors at the end of each window."""
+    if not windows:
+        return []
+    rows, errors = np.diff(np.array(windows).T, prepend=0)
+    return rises(rows, errors)
+
+
 def _total(counts: Any) -> Any:
     return counts.sum() if hasattr(counts, "sum") else counts
 
@@ -106,5 +124,5 @@ def _order(learner: Any, streamed: bool, apart: bool) -> str:
         return "as in the files"
     if not getattr(learner, "t_", 0):
         return AT_ONCE
-    orders = {False: "as in the files", True: "random, anew in each epoch", "once": "random", "blocks": "random blocks"}
+    orders = {False: "as in the files", True: "random, new in each epoch", "once": "random", "blocks": "random blocks"}
     return orders[learner.shuffle] + (" within each shard" if apart and learner.shuffle is not False else "")

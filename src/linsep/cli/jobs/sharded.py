@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep import distributed
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.training import Task, Trained, Work, judge_by_files
+from linsep.cli.jobs.training import Trained, TrainingTask, Work, judge_by_files
 from linsep.cli.options.common import LearnerOptions, learner_from
 from linsep.cli.options.workers import WorkerPool, start_workers, task_slots
 from linsep.cli.terminal.progress import ShardsTrainingProgress
@@ -57,7 +57,7 @@ def learner_for(options: LearnerOptions, option: str, stream: bool) -> tuple[Lea
     if learner._traits.counts_rows:
         return learner, 1
     learner.set_params(shards=learner.shards or SHARDS, n_jobs=options.parameters.get("n_jobs", -1))
-    if learner._at_once:
+    if learner._sees_all_rows:
         raise UsageError(f"--solver {learner.solver} sees all rows at once: with {option}, it is sgd")
     if learner._no_mixing:
         raise UsageError(f"{option}: {name} is not trained on shards, as {learner._no_mixing}")
@@ -67,7 +67,7 @@ def learner_for(options: LearnerOptions, option: str, stream: bool) -> tuple[Lea
     return learner, learner._most_epochs
 
 
-def train_on_shards(task: Task, sharing: Sharing) -> Trained:
+def train_on_shards(task: TrainingTask, sharing: Sharing) -> Trained:
     """Learn the shards of files, and judge the model by rows that it has not seen."""
     began, learner, pool, seen = perf_counter(), task.learner, sharing.pool, sharing.progress
     with ExitStack() as stack:
@@ -91,8 +91,8 @@ def train_on_shards(task: Task, sharing: Sharing) -> Trained:
     return trained
 
 
-def _fit(task: Task, sharing: Sharing, client: Any) -> None:
-    """Train, and say what is kept if the cluster fails."""
+def _fit(task: TrainingTask, sharing: Sharing, client: Any) -> None:
+    """Train; if the cluster fails, report what is saved."""
     counts = task.learner._traits.counts_rows
     options = {name: value for name, value in task.options.items() if name != "n_jobs"}
     try:
@@ -106,7 +106,7 @@ def _fit(task: Task, sharing: Sharing, client: Any) -> None:
 
 
 def _remark_idle(workers: int, shards: int | None) -> None:
-    """Say that workers have nothing to do, where there are more of them than shards."""
+    """Warn about idle workers if there are more workers than shards."""
     if shards is not None and workers > shards:
         say(
             f"linsep fit: {workers} workers, and shards for {shards} of them: --shards {workers}, or more, is work for "

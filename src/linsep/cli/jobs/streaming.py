@@ -1,6 +1,6 @@
 """`linsep fit --stream`: rows are learned as they come, in the order of the files, in bounded memory.
 
-New labels may occur in any block, and a binary classifier that stands for all labels to come costs time. So the labels
+New labels may occur in any block, and a binary classifier that represents all labels to come costs time. So the labels
 of the first block are taken for all labels; if another occurs, training restarts with that classifier. The result is
 the same. Pipes can't be read again and are read with that classifier from the start.
 """
@@ -19,8 +19,8 @@ from linsep.cli.jobs.reading import pipe_input, without_known
 from linsep.cli.jobs.training import (
     BLOCK_ROWS,
     Seen,
-    Task,
     Trained,
+    TrainingTask,
     form_of,
     judge,
     judge_by_files,
@@ -44,7 +44,7 @@ class NewLabelError(Exception):
     """A label that the first rows did not have."""
 
 
-def train_on_stream(task: Task) -> Trained:
+def train_on_stream(task: TrainingTask) -> Trained:
     """Learn from the files, and judge the model by rows that it has not seen."""
     began = perf_counter()
     rows = _open(task)
@@ -80,7 +80,9 @@ def train_on_stream(task: Task) -> Trained:
     return trained
 
 
-def _learn_epochs(task: Task, rows: Stream, share: float | None, closed: bool, began: float) -> tuple[int, Array]:
+def _learn_epochs(
+    task: TrainingTask, rows: Stream, share: float | None, closed: bool, began: float
+) -> tuple[int, Array]:
     """Learn all epochs, for no longer than the time limit after `began`; return the rows of an epoch, and its columns.
 
     A training that starts again because of a new label has the time that is left.
@@ -137,19 +139,19 @@ class StreamOrder:
             return []
         label = list(self.codes)[found.label]
         warning = (
-            f"the rows are not in random order (label {label}: {found.what}): the progressive error says little of new "
-            "rows, and the last rows count most; shuffle the files, or omit --stream"
+            f"the rows are not in random order (label {label}: {found.what}): the progressive error is no estimate for "
+            "new rows, and the last rows count most; shuffle the files, or omit --stream"
         )
         return [warning]
 
 
-def _current_learner(task: Task) -> Any:
+def _current_learner(task: TrainingTask) -> Any:
     """Return the learner itself, as it is by now; a calibration makes its own, which may not be there yet."""
     return getattr(task.model, "estimator_", task.model)
 
 
 @contextmanager
-def _watched(task: Task) -> Iterator[None]:
+def _watched(task: TrainingTask) -> Iterator[None]:
     """Let a learner that goes row by row learn in place, and watch it."""
     if isinstance(task.learner, OnlineLearner):
         with task.model._training_in_place(), _current_learner(task)._watched(task.progress):
@@ -159,7 +161,7 @@ def _watched(task: Task) -> Iterator[None]:
 
 
 @contextmanager
-def _keep_if_interrupted(task: Task) -> Iterator[None]:
+def _keep_if_interrupted(task: TrainingTask) -> Iterator[None]:
     """Let Ctrl-C end the training of a stream, which may have no other end; what was learned is kept."""
     try:
         yield
@@ -171,7 +173,7 @@ def _keep_if_interrupted(task: Task) -> Iterator[None]:
             task.progress.end(_current_learner(task)._state)
 
 
-def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
+def _learn(task: TrainingTask, block: Dataset, labels: Array | None) -> None:
     """Learn a block, of which all labels are among some, if these are given."""
     model, learner = task.model, _current_learner(task)
     if not len(block):
@@ -190,7 +192,7 @@ def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
     task.learned += len(block)
 
 
-def _open(task: Task) -> Stream:
+def _open(task: TrainingTask) -> Stream:
     """Return the rows; those of a pipe as they come.
 
     Indices of svmlight are columns as they are, as nobody can look where they begin. A resumed training

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.models import name_of
+from linsep.cli.jobs.reading import EntryCount, remark_on_labels
 from linsep.cli.options.common import make_pipeline
 from linsep.cli.terminal.output import size as size_of
 from linsep.cli.terminal.progress import TrainingProgress
@@ -28,10 +29,12 @@ from linsep.engine.data_kinds import ColumnIndexError
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Method
+from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, predictions, scoring_of
 from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
+from linsep.transforms.scaling import unequal_columns
 from linsep.validation.errors import InvalidDataError
 
 BLOCK_ROWS = 20_000
@@ -58,7 +61,7 @@ class Trained:
     model: Any
     """The learner, or a pipeline of the maps before it and it."""
     seen: "Seen | None"
-    """None where the model itself tells how its data were read."""
+    """None if the model records how its data were read."""
     rows: int
     rejected: int
     unseen: int
@@ -95,7 +98,7 @@ class Seen:
 
 
 @dataclass
-class Task:
+class TrainingTask:
     """The parameters of a training."""
 
     sources: list[str]
@@ -135,7 +138,7 @@ class Task:
         return {"like": self.resume} if self.resume is not None and self.resume.form is not None else {}
 
 
-def train_in_memory(task: Task) -> Trained:
+def train_in_memory(task: TrainingTask) -> Trained:
     """Read all rows, learn them epoch after epoch, and judge the model by rows that it has not seen."""
     began = perf_counter()
     _refuse_too_much(task.sources)
@@ -146,6 +149,8 @@ def train_in_memory(task: Task) -> Trained:
     rows = data if train is None else data.some(train)
     refuse_no_rows(len(rows), task.sources)
     X = rows.X
+    remark = None if task.maps else remark_on_sizes(X, task.learner, data.feature_names)
+    task.remarks += [] if remark is None else [remark]
     with name_sources(task.sources):
         for step in task.maps:
             X = step.fit_transform(X)
@@ -173,14 +178,14 @@ def _of_rounds(kind: type, learner: Learner) -> bool:
     return issubclass(kind, ConvergenceWarning) and getattr(learner, "t_", 0) > 0
 
 
-def _fit(task: Task, X: Any, rows: Dataset) -> Any:
+def _fit(task: TrainingTask, X: Any, rows: Dataset) -> Any:
     """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
     learner, progress = task.learner, task.progress
     if task.calibrate is not None:
         model = CalibratedClassifier(learner, method=cast("Method", task.calibrate))
         with progress.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
-    if not isinstance(learner, OnlineLearner) or learner._at_once:
+    if not isinstance(learner, OnlineLearner) or learner._sees_all_rows:
         with progress.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     before = getattr(learner, "_state", None)
@@ -191,8 +196,8 @@ def _fit(task: Task, X: Any, rows: Dataset) -> Any:
 
 
 @contextmanager
-def _the_same_rows(task: Task) -> Iterator[None]:
-    """Say how to continue with other rows, where a learner that keeps some refuses them."""
+def _the_same_rows(task: TrainingTask) -> Iterator[None]:
+    """Name the way to continue with other rows if a learner that keeps rows refuses them."""
     try:
         yield
     except OtherRows:
@@ -215,8 +220,24 @@ def _refuse_too_much(sources: list[str]) -> None:
         )
 
 
+def remark_on_sizes(X: Any, learner: Learner, names: Any = None) -> str | None:
+    """Return a remark if the sizes of columns differ so much that standardised columns may be learned far better."""
+    known = {entry.name: entry for entry in LEARNERS.values()}.get(type(learner).__name__)
+    if known is None or not known.sizes_matter or learner._traits.weights_of_rows:
+        return None
+    found = unequal_columns(X)
+    if found is None:
+        return None
+    column, size, median = found
+    name = f"column {column}" if names is None or len(names) <= column else f"column {names[column]!s}"
+    return (
+        f"{name} has entries of size {size:.2g}, the median column {median:.2g}: --map standardize may lower the "
+        "error; linsep compare tries both"
+    )
+
+
 def _free_memory() -> int | None:
-    """Return the bytes of memory that are free or could be, where the system tells."""
+    """Return the bytes of memory that are free or could be freed, where the system reports them."""
     try:
         with open("/proc/meminfo") as file:
             return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
@@ -225,7 +246,7 @@ def _free_memory() -> int | None:
 
 
 def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Array | None]:
-    """Return the rows to learn from and those held out, each in the order of the data; None for all and none."""
+    """Return the training rows and the held-out rows, each in the order of the data; None for all and none."""
     if holdout is None:
         return None, None
     order = np.random.default_rng([seed, HELD_OUT]).permutation(n)
@@ -255,12 +276,12 @@ def marks_all(learner: Learner) -> bool:
 
 
 def form_of(form: Format | None) -> Format:
-    """Return how data were read, which all that come from files tell."""
+    """Return the format of data read from files."""
     assert form is not None
     return form
 
 
-def judge_by_files(task: Task, trained: Trained) -> None:
+def judge_by_files(task: TrainingTask, trained: Trained) -> None:
     """Score the rows of test files, if there are any."""
     if task.test is not None:
         options = {name: value for name, value in task.options.items() if name in ("format", "n_jobs")}
@@ -268,16 +289,18 @@ def judge_by_files(task: Task, trained: Trained) -> None:
             options["on_error"] = task.options["on_error"].replace("quarantine", "skip")
         blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
         judge(task, trained, blocks, ", ".join(task.test))
+        task.remarks += EntryCount(known=1).remarks(blocks)
 
 
-def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
-    """Score rows that were not learned from; `places` tells where in the data they are, if they are only some."""
+def judge(task: TrainingTask, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
+    """Score rows that were not learned from; `places` has their places in the data, if they are a part of the data."""
     trained.test, trained.test_name = _score(task, trained, blocks, places), name
     if not trained.test.rows:
-        raise InvalidDataError(f"{name}: there are no rows to be judged by")
+        raise InvalidDataError(f"{name}: there are no test rows")
+    task.remarks += remark_on_labels(trained.test, trained.learner.classes_)
 
 
-def _score(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
+def _score(task: TrainingTask, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
     """Score the predictions for some rows; gather them for a report."""
     scoring = scoring_of(trained.model)
     if task.report:

@@ -29,8 +29,8 @@ RESERVED = (
 
 
 RARE = (
-    "restart", "open_labels", "scheduler", "json", "brief", "quiet", "weight", "on_error", "quarantine", "vocabulary",
-    "threads", "option", "map", "epsilon", "confidence", "bias", "passes",
+    "restart", "open_labels", "window", "scheduler", "json", "brief", "quiet", "weight", "on_error", "quarantine",
+    "vocabulary", "threads", "option", "map", "epsilon", "confidence", "bias", "passes", "risk", "shifting",
 )  # fmt: skip
 """Options of commands that train which help shows only if a learner is named, so that the others fit on a screen."""
 
@@ -52,7 +52,7 @@ def _of_data(
         str | None,
         typer.Option(metavar="WHAT", help="A malformed row: raise, skip or quarantine. Default: raise."),
     ] = None,
-    quarantine: Annotated[Path | None, typer.Option(metavar="FILE", help="Where malformed rows go.")] = None,
+    quarantine: Annotated[Path | None, typer.Option(metavar="FILE", help="The file of malformed rows.")] = None,
     vocabulary: Annotated[
         bool | None,
         typer.Option(
@@ -67,7 +67,7 @@ def _of_data(
             "--option",
             "-O",
             metavar="NAME=VALUE",
-            help="Any other option of the reader; again for each.",
+            help="Any other option of the reader; repeatable.",
         ),
     ] = None,
     threads: Annotated[
@@ -83,7 +83,7 @@ Maps = Annotated[
     typer.Option(
         "--map",
         metavar="NAME[:P=V,...]",
-        help=f"A feature map, again for each: {', '.join(MAPS)}.",
+        help=f"A feature map; repeatable, applied in order: {', '.join(MAPS)}.",
     ),
 ]
 
@@ -107,11 +107,11 @@ def _of_trials(
         list[str] | None,
         typer.Option(
             "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
-            help="One to compare, again for each: LEARNERS; all if none is named.",
+            help="A learner to try; repeatable: LEARNERS. Default: all.",
         ),
     ] = None,
     map: Maps = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the split and the order of rows.")] = SEED,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the split and the order.")] = SEED,
 ) -> None:  # fmt: skip
     """Declare the options of a command that trains several learners."""
 
@@ -121,7 +121,7 @@ def _of_runs(
         str | None,
         typer.Option(
             "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
-            help="Train one, and certify its run, too: LEARNERS.",
+            help="Also train a learner and certify its run: LEARNERS.",
         ),
     ] = None,
     map: Maps = None,
@@ -159,7 +159,7 @@ def _of_learners(shown: tuple[str, ...]) -> list[Any]:
 
 
 class Command(HelpPage, TyperCommand):
-    """A command with help of the house's kind."""
+    """A command with linsep's form of help."""
 
     needs: str | None = None
     """The module that nearly all of its kind load when they are run."""

@@ -39,9 +39,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Brief = Annotated[bool, typer.Option("--brief", help="Print a single line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 TimeLimit = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="End the work then, with what is found by then.")
+    float | None,
+    typer.Option("--time-limit", metavar="SECONDS", help="End the work after this time, with its results."),
 ]
-Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write a page with pictures, too.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Also write a page with pictures.")]
 
 
 class Show(Enum):

@@ -98,7 +98,7 @@ def _names(param: Any) -> str:
 
 
 def _text(param: Any, ctx: Any) -> str:
-    """Return what an option means, and its default if that tells anything."""
+    """Return the help of an option, with its default if it is informative."""
     default = param.get_default(ctx, call=False)
     shown = param.show_default and default is not False and default not in (None, (), []) and not callable(default)
     ends = " (required)" if param.required else f" [default: {default}]" if shown else ""

@@ -1,4 +1,4 @@
-"""The parameters of learners as options, made from the table: signatures say the defaults, docstrings what they mean.
+"""The parameters of learners as options, made from the table: signatures state the defaults, docstrings what they mean.
 
 Loads the learners, so that only a command that trains may import it.
 """
@@ -68,7 +68,7 @@ class Described(NamedTuple):
         return "|".join([*numbers, *pairs, *lists, *self.choices])
 
     def value(self, text: str) -> Any:
-        """Return the value that a text stands for; raise a ValueError that says what it may be.
+        """Parse the text of a value; raise a ValueError that names the valid values.
 
         >>> described("winnow")["x_max"].value("none"), described("winnow")["eta"].value("1e-2")
         (None, 0.01)
@@ -164,7 +164,7 @@ def described(learner: str) -> dict[str, Described]:
 
 
 def _texts(kind: type[Learner]) -> dict[str, str]:
-    """Return what a learner's docstring says of each parameter, on one line; but for functions, which have no words.
+    """Return a learner's description of each parameter, on one line; functions are omitted.
 
     Under `python -OO` there are no docstrings, and so no texts.
     """
@@ -222,7 +222,7 @@ def _forms(name: str, learners: list[str]) -> str:
 
 
 def _panel(having: list[str], shown: list[str]) -> str:
-    """Return under which heading of help a parameter of some learners stands, of which some are shown."""
+    """Return the heading of a parameter in the help of the shown learners."""
     if set(having) == set(LEARNERS):
         return "Every learner"
     online = [learner for learner, entry in LEARNERS.items() if entry.online]

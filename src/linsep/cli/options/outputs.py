@@ -21,7 +21,7 @@ def check_targets(outputs: dict[str, Path | None], inputs: list[Any], quarantine
     outputs : dict
         The files by the options that name them; None if an option was not given. Each is replaced as a whole.
     inputs : list of paths and patterns
-        What is read; "-" is no file.
+        Input paths; "-" is no file.
     quarantine : path, optional
         The file of malformed rows, which is written in place.
     """
@@ -162,5 +162,5 @@ def _files(inputs: list[Any]) -> set[str]:
         try:
             found |= {os.path.realpath(source.name) for source in sources_of(str(name))}
         except DataError:
-            continue  # whoever reads it says what is wrong
+            continue  # the reader of the file reports the fault
     return found

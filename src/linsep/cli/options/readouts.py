@@ -16,7 +16,7 @@ Readout = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help=f"Which weights predict: {', '.join(READOUTS)}. For models of voted-perceptron and kernel-perceptron, "
+        help=f"The weights that predict: {', '.join(READOUTS)}. For models of voted-perceptron and kernel-perceptron, "
         "which keep them all. Default: the readout chosen at fit.",
     ),
 ]
@@ -25,13 +25,13 @@ Normalize = Annotated[
     typer.Option(
         "--normalize/--no-normalize",
         show_default=False,
-        help="Of the same models: whether all weights are divided by their length first.",
+        help="For the same models: divide all weights by their length first.",
     ),
 ]
 
 
 def with_readout(saved: "Saved", readout: str | None, normalize: bool | None) -> "Saved":
-    """Set the readout of a model as the options say."""
+    """Set the readout of a model by the options."""
     chosen: dict[str, Any] = {"readout": readout, "normalize": normalize}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     if not chosen:
@@ -64,7 +64,7 @@ def as_options(readout: str | None, normalize: bool | None) -> list[str]:
 
 
 def refuse_no_weights(saved: "Saved") -> None:
-    """Refuse a model that answers with other than one weight for each feature."""
+    """Refuse a model that does not predict with one weight for each feature."""
     from linsep.cli.jobs.models import name_of
     from linsep.estimators.base.learner import Learner
     from linsep.estimators.base.voter import LINEAR, Voter

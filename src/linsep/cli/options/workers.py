@@ -58,7 +58,7 @@ class WorkerPool(NamedTuple):
 def pool_of(workers: int | None, scheduler: str | None) -> WorkerPool | None:
     """Return who shares the work; None if nobody does."""
     if workers is not None and scheduler is not None:
-        raise UsageError("--workers and --scheduler both say who works: give one of them")
+        raise UsageError("--workers and --scheduler both choose the workers: give one of them")
     return None if workers is None and scheduler is None else WorkerPool(workers, scheduler)
 
 
@@ -73,11 +73,11 @@ def refuse_unsplittable(option: str, data: list[str], options: dict[str, Any]) -
             )
         sources_of(name)  # a missing file is an error before any worker is started
     if options.get("on_error") == "quarantine":
-        raise UsageError(f"--quarantine takes rows in their order, from one reader: with {option}, say --on-error skip")
+        raise UsageError(f"--quarantine takes rows in their order, from one reader: with {option}, use --on-error skip")
 
 
 def refuse_threads(pool: WorkerPool, options: dict[str, Any]) -> None:
-    """Refuse to say how many threads work where others do."""
+    """Refuse a number of threads if workers train."""
     if "n_jobs" in options:
         raise UsageError(f"--threads are those of this process, and with {pool.option} others work: leave it out")
 

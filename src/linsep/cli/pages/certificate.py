@@ -44,11 +44,11 @@ from linsep.theory.paths import perceptron_path, winnow_path
 from linsep.validation.errors import InvalidDataError
 
 HOW = (
-    "Numbers are rounded so that what is said stays true. Every claim was computed in exact arithmetic from the rows "
+    "Numbers are rounded so that each statement stays true. Every claim is computed in exact arithmetic from the rows "
     "and the witnesses in the certificate; anyone can check it again."
 )
 MIXED = (
-    "Shards of an epoch set out from the same weights, and are mixed at its end. A theorem bounds the sum of their "
+    "Shards of an epoch start from the same weights, and are mixed at its end. A theorem bounds the sum of their "
     "mistakes times their weights in the mix, over all epochs; the mistakes of all shards together may be more."
 )
 

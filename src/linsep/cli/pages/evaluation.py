@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
-from linsep.cli.jobs.comparing import Attempt, Contest
+from linsep.cli.jobs.comparing import Attempt, Contest, count_of
 from linsep.cli.jobs.models import name_of, readout_name
+from linsep.cli.options.common import DEFAULT
 from linsep.cli.options.learners import parameter_words
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.data.dataset import Dataset
@@ -43,7 +44,7 @@ WORST = 10
 """Rows that a page shows of those that the model is most wrong about."""
 OF_CONTRIBUTIONS = (
     "Each feature is shown with its weight times its value, which it adds to the score of the predicted class: what is "
-    "above 0 speaks for the prediction, what is below 0 against it."
+    "above 0 favours the prediction, what is below 0 opposes it."
 )
 OF_ENTRIES = "Each row is shown with its largest entries: the model's weights are not those of features."
 OF_WEIGHTS = "Weights times features add up to a score."
@@ -75,7 +76,7 @@ class Drawn(NamedTuple):
 
 
 class Scored(BaseEstimator):
-    """Stands for a model whose scores are known already: its rows are their scores."""
+    """A model whose scores are already computed: its rows are their scores."""
 
     def __init__(self, classes: Any) -> None:
         self.classes_ = classes
@@ -106,7 +107,7 @@ class Evaluation:
         return None if learner is None else Explainer(learner, self.name)
 
     def add(self, block: Dataset, found: Predictions) -> None:
-        """Take a block and the answers to it; rows whose label the model does not know are left out."""
+        """Add a block and its predictions; omit rows with labels outside the model's classes."""
         if is_calibrated(self.saved.model):
             found = found._replace(scores=scores_by_probabilities(found, self.classes))
         known = np.flatnonzero(np.isin(block.y, self.classes))
@@ -186,7 +187,7 @@ class Evaluation:
         if len(drawn.y):
             of = f" Of {scores.rows:,} rows, every {self.step}th is drawn." if self.step > 1 else ""
             sections.append(Section("Predictions", [*self._pictures(drawn, of), *_curves(scores)]))
-        sections.append(Section("Most wrong about", self._worst()))
+        sections.append(Section("Largest errors", self._worst()))
         features = features_of(self.saved)
         if features is not None:
             sections.append(Section("Strongest features", [features]))
@@ -196,7 +197,7 @@ class Evaluation:
         rows = self.worst
         shown = [Example(row.entries, row.true, row.predicted, row.margin, f"row {row.number + 1:,}") for row in rows]
         note = OF_CONTRIBUTIONS if self.explainer is not None else OF_ENTRIES
-        return [*([Text(note)] if rows else []), Examples(shown, otherwise="Every answer is right.")]
+        return [*([Text(note)] if rows else []), Examples(shown, otherwise="Every prediction is correct.")]
 
     def _pictures(self, drawn: Drawn, of: str) -> list[Picture]:
         histogram = margins(Scored(self.classes), drawn.scores, drawn.y, ax=_axes(4.0))
@@ -254,7 +255,7 @@ def file_names(paths: Sequence[str]) -> str:
 
 
 def _axes(height: float, width: float = 5.2) -> Axes:
-    """Return axes of half a page's width, or another, that no window knows of."""
+    """Return axes of half a page's width, or another, without a window."""
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
@@ -305,7 +306,7 @@ def write_comparison(
     """Write a page about learners side by side, with the options that read the data and that compare learners."""
     able = [attempt for attempt in attempts if attempt.error is not None]
     refused = [Fact(attempt.name, attempt.why or "") for attempt in attempts if attempt.error is None]
-    tiles = [Fact("rows to learn from", len(contest.train.y)), Fact("rows to be judged by", len(contest.test.y)),
+    tiles = [Fact("training rows", len(contest.train.y)), Fact("test rows", len(contest.test.y)),
              Fact("features", contest.train.X.shape[1]), Fact("classes", len(contest.classes))]  # fmt: skip
     if able:
         tiles.insert(0, Fact("lowest error", percent(able[0].error or 0.0), able[0].name))
@@ -315,16 +316,16 @@ def write_comparison(
         parts.append(Picture(comparison(able, ax=_axes(height, width)), "Learners ranked by test error"))
     sections = [Section("Ranking", [*parts, _ranking(able)])]
     if refused:
-        sections.append(Section("Not on these data", [Facts(refused)]))
-    best = able[0].name if able else "averaged-perceptron"
+        sections.append(Section("Refused on these data", [Facts(refused)]))
+    best = able[0].candidate.words if able and able[0].candidate is not None else ["--learner", DEFAULT]
     judged_by = [word for name in test or () for word in ("--test", name)]
-    own = parameter_words(parameters, [attempt.name for attempt in attempts])
+    own = parameter_words(parameters, [of.candidate.learner for of in attempts if of.candidate is not None])
     compare = join(["linsep", "compare", *data, *read, *judged_by, *compared, *own])
-    train = ["--learner", best, *parameter_words(parameters, [best]), "-o", "model.linsep"]
+    train = [*best, "-o", "model.linsep"]
     commands = f"{compare}\n{join(['linsep', 'fit', *data, *read, *train])}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
-    sections.append(Section("Again, and next", [note, Code(commands)]))
-    Report(f"{len(attempts)} learners on {file_names(data)}", "Learners side by side", tiles, sections).write(path)
+    sections.append(Section("Repeat and continue", [note, Code(commands)]))
+    Report(f"{count_of(attempts)} on {file_names(data)}", "Learners side by side", tiles, sections).write(path)
 
 
 def _ranking(able: list[Attempt]) -> Table:

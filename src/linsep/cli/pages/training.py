@@ -11,7 +11,7 @@ from linsep.cli.terminal.output import percent, seconds, short
 from linsep.cli.terminal.progress import LearningCurve
 from linsep.estimators.registry import LEARNERS
 from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Text, axes
-from linsep.plots.run_curves import ascent, mistakes, progress
+from linsep.plots.run_curves import ascent, mistakes, progress, windows
 
 
 def fit_report(trained: Trained, record: TrainingRecord, curve: LearningCurve, out: str) -> Report:
@@ -101,6 +101,10 @@ def _curves(trained: Trained, record: TrainingRecord, curve: LearningCurve) -> l
         parts.append(
             Picture(progress(rows, errors, ax=axes(3.6)), "The progressive error falls as rows are learned", caption)
         )
+    if len(record.windows) > 1:
+        counts, wrong = zip(*record.windows, strict=True)
+        drawn = windows(counts, wrong, rises=[rise["row"] for rise in record.rises], ax=axes(3.6))
+        parts.append(Picture(drawn, "The error in windows", _of_windows(record)))
     if hasattr(trained.learner, "log_") and len(trained.learner.log_):
         drawn = mistakes(trained.learner, ax=axes(3.6))
         drawn.set_title("Mistakes in all epochs", loc="left")
@@ -113,6 +117,20 @@ def _curves(trained: Trained, record: TrainingRecord, curve: LearningCurve) -> l
     if curve.first_epoch is None:
         return [Text("A solver saw all rows at once: there are no rounds to follow.")]
     return parts or [Text("The learner counts no errors in one number for all classes, and kept no log.")]
+
+
+def _of_windows(record: TrainingRecord) -> str:
+    """Return the caption of the error in windows."""
+    size = record.windows[0][0]
+    text = f"The first epoch in windows of about {size:,} rows (--window sets how many). "
+    if not record.rises:
+        return text + "In no window does the error rise by more than chance."
+    last = record.rises[-1]
+    return text + (
+        f"Dashed: the error rises by more than chance, last after {last['row']:,} rows, from {percent(last['before'])} "
+        f"to {percent(last['error'])}. An average of all weights never forgets what came before; "
+        "--learner moving-average-perceptron does."
+    )
 
 
 def _commands(trained: Trained, record: TrainingRecord, out: str) -> str:

@@ -146,6 +146,8 @@ NOTES = 24
 MIXED = "a theorem bounds the weighted sum: mistakes of a shard times its weight mu in the mix, over all epochs"
 OF_CLASSES = (
     "verdict",
+    "fewest errors",
+    "errors of the model",
     "perceptron's mistakes",
     "  in",
     "balanced Winnow's mistakes",
@@ -271,6 +273,8 @@ def _side_by_side(console: Console, problems: dict[str, list[Line]]) -> None:
         size = next(
             (line.note for lines in known.values() for line in lines.values() if line.label == "sample size"), ""
         )
+        for label in (label for label in labels if label.startswith("risk ")):
+            note(console, f"{label}: {next(of[label].note for of in known.values() if label in of)}")
         if size:
             note(console, f"sample size: {size}, for a halfspace without errors on the sample")
         return

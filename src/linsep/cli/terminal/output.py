@@ -13,7 +13,7 @@ from linsep.cli.terminal.text import LEAST, UNPRINTABLE, escape, word
 from linsep.engine.atomic_write import naming
 
 USUAL = 80
-"""Columns, where the terminal does not tell."""
+"""Columns, if the terminal does not report them."""
 
 
 class Text(rich.text.Text):

@@ -47,7 +47,7 @@ class PlainColumn(TextColumn):
     """A column of text as it is: without markup, control characters escaped."""
 
     def render(self, task: Task) -> Text:
-        """Return the text of the moment."""
+        """Return the current text."""
         return Text(self.text_format.format(task=task), style=self.style)
 
 
@@ -84,7 +84,7 @@ def progress_bar(
     Parameters
     ----------
     title : str
-        What is done.
+        Description of the work.
     shown : bool, default=True
         If False, nothing is shown.
     total : float, optional
@@ -152,7 +152,7 @@ class LearnerColumn(ProgressColumn):
     """The learner at work and, when its first fit drags on, why."""
 
     def render(self, task: Task) -> Text:
-        """Return the text of the moment."""
+        """Return the current text."""
         learner, since = task.fields.get("learner", ""), task.fields.get("since")
         compiling = since is not None and perf_counter() - since > PATIENCE
         return Text(f"compiling {learner} ... (once; kept on disk)" if compiling else learner)
@@ -214,7 +214,7 @@ class ClockColumn(ProgressColumn):
         self.limit = limit
 
     def render(self, task: Task) -> Text:
-        """Return the time of the moment."""
+        """Return the current time."""
         took = task.elapsed or 0.0
         if self.limit is None or took <= self.limit:
             return Text(f"{took:.0f} s" + ("" if self.limit is None else f" of {seconds(self.limit)}"), "dim")
@@ -223,7 +223,7 @@ class ClockColumn(ProgressColumn):
 
 @contextmanager
 def bracket_bar(limit: float | None, shown: bool = True) -> Iterator[Watch | None]:
-    """Show the bracket of the moment closing, and the time; yield a `watch`, or None without a terminal."""
+    """Show the current bracket and the time; yield a `watch`, or None without a terminal."""
     columns: Any = {"amount": PlainColumn(""), "last": ClockColumn(limit)}
     with progress_bar("", shown=shown, total=FULL, width=16, **columns) as bar:
         bar.update(text="scanning the rows")
@@ -235,6 +235,8 @@ def bracket_bar(limit: float | None, shown: bool = True) -> Iterator[Watch | Non
         yield watch if bar.shown else None
 
 
+FIRST_WINDOW, MOST_WINDOWS = 1000, 200
+"""The rows of a window at first, and how many windows there may be before each two are joined."""
 STEP = 1.25
 """From one point of the curve to the next, the rows grow by this factor."""
 
@@ -248,11 +250,20 @@ class LearningCurve:
         Rows and errors; None for errors that nobody counts.
     first_epoch : (int, int or None) or None
         Rows and errors at the end of the first epoch.
+    windows : list of (int, int)
+        Rows and errors in the first epoch at the end of each window.
     before : (int, int)
         Rows and errors of earlier trainings, which a resumed learner has counted and the curve has not.
+
+    Parameters
+    ----------
+    window : int, optional
+        The rows of a window; an average is judged by blocks, so that its windows end with the next block. Default:
+        1,000, and twice as many whenever there are MOST_WINDOWS.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, window: int | None = None) -> None:
+        self._given = window
         self.restart()
 
     def restart(self) -> None:
@@ -260,6 +271,8 @@ class LearningCurve:
         self.points: list[tuple[int, int | None]] = []
         self.first_epoch: tuple[int, int | None] | None = None
         self.before, self._epochs = (0, 0), 0
+        self.window = self._given or FIRST_WINDOW
+        self.windows: list[tuple[int, int]] = []
         self._average: ProgressiveErrors | None = None
         """Kept for the end of a training, when the state has it no more."""
 
@@ -293,6 +306,8 @@ class LearningCurve:
     def observe(self, state: "TrainingState") -> tuple[int, int | None]:
         """Record a point if the rows have grown enough, or the first epoch has ended; return rows and errors."""
         rows, errors = self.counts(state)
+        if self.first_epoch is None:
+            self._add_window(rows, errors)
         if self.first_epoch is None and state.epochs > self._epochs:
             self.first_epoch = rows, errors
             self.add(rows, errors)
@@ -305,8 +320,20 @@ class LearningCurve:
         rows, errors = self.counts(state)
         self.add(rows, errors)
         if self.first_epoch is None:
+            self._add_window(rows, errors, at_end=True)
             self.first_epoch = rows, errors
         return rows, errors
+
+    def _add_window(self, rows: int, errors: int | None, at_end: bool = False) -> None:
+        """End a window, if there are rows enough for one; join windows where the size was not given."""
+        last = self.windows[-1][0] if self.windows else 0
+        if errors is None or rows == last or not (at_end or rows // self.window > last // self.window):
+            return
+        self.windows.append((rows, errors))
+        if self._given is None and len(self.windows) >= MOST_WINDOWS:
+            self.window *= 2
+            ends = {rows // self.window: (rows, errors) for rows, errors in reversed(self.windows)}
+            self.windows = [ends[k] for k in sorted(ends) if k] or self.windows[-1:]
 
     def add(self, rows: int, errors: int | None) -> None:
         """Add a point, unless no row was learned since the last."""
@@ -330,8 +357,8 @@ class TrainingProgress:
         Rows and errors so far.
     """
 
-    def __init__(self, shown: bool = True) -> None:
-        self.console, self.curve, self.bar = stderr(), LearningCurve(), Bar()
+    def __init__(self, shown: bool = True, window: int | None = None) -> None:
+        self.console, self.curve, self.bar = stderr(), LearningCurve(window), Bar()
         terminal = is_shown(self.console)
         self.bars, self.lines = shown and terminal, shown and not terminal
         self._what, self._by_rows = "", False
@@ -355,7 +382,7 @@ class TrainingProgress:
 
     @contextmanager
     def learning(self, rows: int | None, before: "TrainingState | None" = None) -> Iterator[None]:
-        """Show how far the learning has come, of so many rows in all; None if only the reader knows.
+        """Show how far the learning has come, of so many rows in all; None if unknown.
 
         Rows that a learner has learned `before` do not count.
         """
@@ -392,7 +419,8 @@ class TrainingProgress:
         if self.bar.shown and rows:
             self._show_rows(rows, errors, speed)
         wait = max(1, int(BLINK * speed)) if self.bar.shown else self._power
-        return max(1, min(self._power - rows, int((STEP - 1) * rows) + 1, wait))
+        window = self.curve.window - rows % self.curve.window
+        return max(1, min(self._power - rows, int((STEP - 1) * rows) + 1, wait, window))
 
     def end(self, state: "TrainingState") -> None:
         """Record and print the last state."""
@@ -454,11 +482,11 @@ class ShardsTrainingProgress(TrainingProgress):
     rows, rejected, lost : int
         Rows of an epoch, malformed ones that were left out, and workers that were lost.
     began, scanned : float
-        When workers were ready, by `perf_counter`, and the seconds until all shards had been scanned once.
+        The time at which workers were ready, by `perf_counter`, and the seconds until all shards had been scanned once.
     """
 
-    def __init__(self, shown: bool = True) -> None:
-        super().__init__(shown)
+    def __init__(self, shown: bool = True, window: int | None = None) -> None:
+        super().__init__(shown, window)
         self.rows, self.rejected, self.scanned, self.began, self.lost = 0, 0, 0.0, 0.0, 0
         self.start: ShardsProgress | None = None
         """The progress at the start of the first epoch of this run."""

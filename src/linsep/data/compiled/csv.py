@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import WORK_A_BYTE, kernel
+from linsep.data.compiled.intrinsics import WORK_A_BYTE, text_kernel
 from linsep.data.compiled.numbers import HARD, NO_NUMBER, ONE, PATTERN, doubtful, doubtful_values, number
 from linsep.engine.arrays import Array
 from linsep.engine.tiers import tiered
@@ -18,7 +18,7 @@ SINGLE = np.empty(0, np.float32)
 
 
 class RowMarks(NamedTuple):
-    """Where the rows of a text begin and end, the line each begins in (from 0), its fields, and where the last ends."""
+    """Positions of the rows of a text: begin, end, first line (from 0), fields, and the end of the last row."""
 
     begins: Array
     ends: Array
@@ -33,7 +33,7 @@ def _mark_rows(
 ) -> tuple[int, int]:  # fmt: skip
     """Find the rows of a text as Arrow does; return how many there are, and where the last whole one ends.
 
-    A field that begins with a quote ends at the next single one, whatever is between; what follows is as it is.
+    A field that begins with a quote ends at the next single quote; what follows is as it is.
     """
     n = k = line = begin = first_line = 0
     count, start, inside = 1, True, False
@@ -112,7 +112,7 @@ def _rows_of(separator: bytes, skipped: tuple[bool, ...]) -> re.Pattern[bytes]:
     return re.compile(rb"(?:" + between.join(fields) + rb"\r?\n)*+")
 
 
-@kernel(python=_fill_in_python, a_byte=1)
+@text_kernel(python=_fill_in_python, a_byte=1)
 def fill_numbers(
     text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
     hard: Array, powers: Array, single: bool,

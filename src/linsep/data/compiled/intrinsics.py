@@ -215,7 +215,7 @@ def _with_view(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return memoryview(args[0]), *args[1:]
 
 
-def kernel(
+def text_kernel(
     bytes_of: Callable[..., int] = _whole, *, a_byte: int = WORK_A_BYTE, **options: Any
 ) -> Callable[[Function], Tiered]:  # fmt: skip
     """Read short texts, the first argument, in Python; compile the function for longer ones.

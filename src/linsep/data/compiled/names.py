@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import called, four_bytes, kernel, written_out
+from linsep.data.compiled.intrinsics import called, four_bytes, text_kernel, written_out
 from linsep.data.compiled.numbers import FOUR, ONE, THREE, ZERO
 from linsep.engine.arrays import Array
 
@@ -68,7 +68,7 @@ def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
     return finish_hash(h, rest, stop - np.uint64(begin))
 
 
-@kernel()
+@text_kernel()
 def _hash_name(text: Array, seed: int) -> Any:
     """Return the hash of a name that is followed by SPARE bytes."""
     return murmur(text, 0, text.shape[0] - SPARE, seed)
@@ -139,7 +139,7 @@ def forget_names(slots: Any, hashes: Any, kept: Any, count: Any) -> None:
 
 @written_out
 def _starts_with(text: Any, begin: Any, end: Any, letters: Any, at: Any) -> bool:
-    """Tell whether the letters from letters[at] on are those of text[begin:end]."""
+    """Return whether the letters from letters[at] on are those of text[begin:end]."""
     k, size = ZERO, end - begin
     while k < size and text[begin + k] == letters[at + k]:
         k += ONE
@@ -195,7 +195,7 @@ def add_name(
 
 @written_out
 def _same(text: Any, begin: Any, letters: Any, at: Any, size: Any) -> bool:
-    """Tell whether `size` bytes of a text and of the letters are the same; both have SPARE bytes more."""
+    """Return whether `size` bytes of a text and of the letters are the same; both have SPARE bytes more."""
     k = ZERO
     while k + FOUR <= size:
         if four_bytes(text, begin + k) != four_bytes(letters, at + k):
@@ -205,7 +205,7 @@ def _same(text: Any, begin: Any, letters: Any, at: Any, size: Any) -> bool:
     return np.uint64(differ) & ((ONE << ((size - k) << THREE)) - ONE) == ZERO
 
 
-@kernel()
+@text_kernel()
 def number_names(
     text: Any, begins: Any, ends: Any, first: Any, grow: bool,
     slots: Any, hashes: Any, marks: Any, letters: Any, counts: Any, ids: Any,

@@ -27,7 +27,7 @@ from linsep.data.compiled.intrinsics import (
 from linsep.engine.arrays import Array
 
 READ, HARD, NO_NUMBER = range(3)
-"""What became of a number: read; to be read exactly; not a number."""
+"""Results of reading a number: read; to be read exactly; not a number."""
 LOWEST, HIGHEST = -342, 308
 """Powers of ten beyond which 19 digits are 0 or infinite."""
 MOST_DIGITS, FAR = 19, 100_000
@@ -67,7 +67,7 @@ PATTERN = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?+"
 
 
 def doubtful_values(values: Array) -> bool:
-    """Tell whether :func:`doubtful` is true of any of these float64, written as float32; or one is not finite."""
+    """Return whether :func:`doubtful` is true of any of these float64, written as float32; or one is not finite."""
     size = np.abs(values)
     halfway = values.view(np.uint64) & np.uint64((1 << 29) - 1) == np.uint64(1 << 28)
     return bool((halfway | ((size < 2.0**-126) & (values != 0.0)) | ~(size <= 3.4028234663852886e38)).any())
@@ -75,7 +75,7 @@ def doubtful_values(values: Array) -> bool:
 
 @written_out
 def doubtful(value: float, array: Any) -> bool:
-    """Tell whether a correctly rounded float64, written to this array, might not be the nearest number of its type.
+    """Return whether a correctly rounded float64, written to this array, might not be the nearest number of its type.
 
     Rounded to float32 once more, it errs only where it lies halfway between two, or beyond the normal numbers.
     """

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import called, kernel, written_out
+from linsep.data.compiled.intrinsics import called, text_kernel, written_out
 from linsep.data.compiled.numbers import (
     HARD,
     NINE,
@@ -38,12 +38,12 @@ REASONS = {
 MOST_FAULTS, MOST_HARD = 256, 256
 """Faults and hard numbers after which the compiled reader returns them to Python, and continues."""
 BEFORE_QID, AFTER_QID = np.int64(-2), np.int64(-1)
-"""What stands for the last index of a row that has had none yet."""
+"""Placeholder for the last index of a row without an entry."""
 
 
 @written_out
 def _ends(text: Any, k: Any) -> bool:
-    """Tell whether a label or a value may end before text[k]."""
+    """Return whether a label or a value may end before text[k]."""
     c = text[k]
     return c in (SPACE, TAB, NEWLINE, HASH) or (c == RETURN and text[k + ONE] == NEWLINE)
 
@@ -94,7 +94,7 @@ def _read_in_python(
     return template(text, begin, labels, places, indptr, indices, values, faults, hard, powers, counts)
 
 
-@kernel(lambda text, begin, *others: len(text) - begin, python=_read_in_python, a_byte=1)
+@text_kernel(lambda text, begin, *others: len(text) - begin, python=_read_in_python, a_byte=1)
 def read_rows(
     text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
     faults: Array, hard: Array, powers: Array, counts: Array,

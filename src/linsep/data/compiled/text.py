@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from linsep.data.compiled.intrinsics import BLOCK, STEP, copy_step, kernel, scan_block, trailing_zeros
+from linsep.data.compiled.intrinsics import BLOCK, STEP, copy_step, scan_block, text_kernel, trailing_zeros
 from linsep.data.compiled.names import HALF, LOW_HALF, murmur
 from linsep.data.compiled.numbers import ONE, THREE, TWO, ZERO
 from linsep.data.errors import quote
@@ -27,11 +27,11 @@ CONTEXTUAL = "Σ".encode(), "İ".encode()
 SPACE = np.uint8(32)
 
 MIDDLE = np.uint64(1 << 31)
-"""What stands for a count of 0."""
+"""Placeholder for a count of 0."""
 
 
 class Tables(NamedTuple):
-    """What is known of every character: the ASCII ones of words, small (0: in no word), the small ones, the kinds."""
+    """Tables of characters: ASCII ones of words in lower case (0: in no word), lower cases, kinds."""
 
     fold: Array
     small: Array
@@ -58,7 +58,7 @@ def tables(lowercase: bool = True) -> Tables:
 
 @register_jitable
 def _more(byte: Any) -> bool:
-    """Tell whether a byte continues a character."""
+    """Return whether a byte continues a character."""
     return byte & np.uint8(0xC0) == np.uint8(0x80)
 
 
@@ -335,7 +335,7 @@ def _write(row: Any, n: Any, binary: bool, unit: bool, indices: Any, values: Any
             values[m + i] = values[m + i] / norm
 
 
-@kernel()
+@text_kernel()
 def hash_documents(
     text: Any, begins: Any, ends: Any, first: Any,
     chars: bool, low: Any, high: Any, n_features: Any, signed: bool, binary: bool, unit: bool,
@@ -371,7 +371,7 @@ def hash_documents(
     return begins.shape[0], 0
 
 
-@kernel()
+@text_kernel()
 def list_grams(
     text: Any, begins: Any, ends: Any, chars: bool, low: Any, high: Any, fold: Any, small: Any, kinds: Any,
 ) -> Any:  # fmt: skip

@@ -4,14 +4,14 @@ As in Vowpal Wabbit with its default, `--hash strings`: a name of digits only is
 its MurmurHash3 with the seed. The seed of a namespace is 0, that of a feature is the hash of its namespace; the default
 namespace has the hash 0. The last bits of a feature's hash are its column. A feature without a name has the hash of its
 namespace plus its number among those of the namespace. A feature whose value is a word has the hash of the word, with
-the feature's hash as the seed, and the value 1 whatever the scale.
+the feature's hash as the seed, and the value 1 for any scale.
 """
 
 from typing import Any
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import called, eight_bytes, kernel, trailing_zeros, written_out
+from linsep.data.compiled.intrinsics import called, eight_bytes, text_kernel, trailing_zeros, written_out
 from linsep.data.compiled.names import add_name, finish_hash, forget_names, hash_four_bytes, rebuild_slots
 from linsep.data.compiled.numbers import (
     EIGHT,
@@ -32,7 +32,7 @@ HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 ALL_ONES, ONES, HIGH_BITS = (np.uint64(int(byte * 8, 16)) for byte in ("ff", "01", "80"))
 BLANKS, COLONS, BARS, ABOVE_NINE = (np.uint64(int(byte * 8, 16)) for byte in ("21", "3a", "7c", "76"))
 HARDS = 3
-"""Where the count of hard numbers is among the reader's counts."""
+"""Index of the count of hard numbers in the reader's counts."""
 NO_COLUMN = np.uint64(0xFFFFFFFFFFFFFFFF)
 FEW = 24
 """Entries that are sorted by insertion; longer rows are sorted digit by digit."""
@@ -50,11 +50,11 @@ REASONS = {
     BAD_LABEL: "{} is not a label: it is a number, or missing",
     BAD_IMPORTANCE: "{} is not an importance: a number that is not negative",
     BAD_BASE: "{} is not a base: a number",
-    TOO_MANY: "{} is one word too many: label, importance, base and tag stand before the first |",
+    TOO_MANY: "{} is one word too many: label, importance, base and tag come before the first |",
     NEGATIVE: "importance {} is negative",
     AFTER_TAG: "{} follows the tag, which must be the last word before the first |",
     EARLY_TAB: "there is a tab before the first |, up to which Vowpal Wabbit would pass over the row: write blanks",
-    NO_BAR: "{} is not followed by a |, after which features stand",
+    NO_BAR: "{} is not followed by a |, which precedes the features",
     NO_NAMESPACE: "{} has no namespace before the colon",
     LONG_NAMESPACE: f"{{}} is too long for a namespace, which has {MOST_LETTERS} bytes at most",
     BAD_SCALE: "{} is not a finite number to scale a namespace",
@@ -64,10 +64,10 @@ REASONS = {
     BAD_BYTE: "{} has a control byte in it, such as NUL or a carriage return",
 }
 HASHED, NAMED, NUMBERED = range(3)
-"""What becomes of names: columns by hash; the same, and they are kept; columns by number of appearance."""
+"""Treatment of names: hashed columns; hashed columns with kept names; columns numbered by first sight."""
 ROWS, ENTRIES, FAULTS = range(3)
 LINES, ROOM, NAMES, SLOTTED, MORE_NAMES = range(HARDS + 1, HARDS + 6)
-"""What is counted so far, HARDS among it, and what is asked for: entries of a row to sort, room for names."""
+"""Counts so far, HARDS among them, and requests: entries of a row to sort, room for names."""
 MOST_FAULTS, MOST_HARD = 256, 4096
 """Faults and hard numbers after which the compiled reader returns them to Python, and continues."""
 MOST_BITS = 31
@@ -180,7 +180,7 @@ def _insert(keys: Any, n: Any) -> None:
 def _sort(keys: Any, n: Any, bits: int, starts: Any) -> Any:
     """Sort keys[:n] by the `bits` bits of their columns, digit by digit from the last; returns where they are then.
 
-    Each digit moves them between keys[:n] and keys[n:2n]. More keys are worth longer, and so fewer, digits.
+    Each digit moves them between keys[:n] and keys[n:2n]. More keys use longer, and so fewer, digits.
     """
     width = 6 if n < np.uint64(256) else 9 if n < np.uint64(4096) else 11
     source, target = ZERO, n
@@ -232,7 +232,7 @@ def order(indices: Any, values: Any, first: Any, m: Any, bits: int, keys: Any, c
 
 @called
 def all_finite(values: Any, first: Any, m: Any) -> bool:
-    """Tell whether all of values[first:m] are finite."""
+    """Return whether all of values[first:m] are finite."""
     zero = 0.0
     for k in range(first, m):
         zero += values[k] * 0.0
@@ -241,13 +241,13 @@ def all_finite(values: Any, first: Any, m: Any) -> bool:
 
 @written_out
 def line_ends(text: Any, k: Any) -> bool:
-    """Tell whether the line ends before text[k]."""
+    """Return whether the line ends before text[k]."""
     return text[k] == NEWLINE or (text[k] == RETURN and text[k + ONE] == NEWLINE)
 
 
 @written_out
 def _word_ends(text: Any, k: Any) -> bool:
-    """Tell whether a word, its value included, may end before text[k]."""
+    """Return whether a word, its value included, may end before text[k]."""
     return text[k] in (SPACE, TAB, BAR) or line_ends(text, k)
 
 
@@ -270,7 +270,7 @@ def _past_spaces(text: Any, k: Any) -> Any:
 def label(
     text: Any, k: Any, n: Any, labels: Any, importances: Any, powers: Any, known: Any, hard: Any, counts: Any
 ) -> tuple[Any, Any, int]:
-    """Read what stands before the first bar: where that is, where a fault is, and its reason."""
+    """Read the text before the first bar: where that is, where a fault is, and its reason."""
     labels[n], importances[n] = np.nan, 1.0
     parts, tagged, begin = 0, False, _past_spaces(text, k)
     while True:
@@ -331,7 +331,7 @@ def namespace(
 
 @called
 def _begins_a_number(text: Any, k: Any) -> bool:
-    """Tell whether a value begins as a number, NaN or infinity does: with anything behind it is no word."""
+    """Return whether a value begins as a number, NaN or infinity does: with anything behind it is no word."""
     if text[k] == PLUS or text[k] == MINUS or text[k] == POINT or digit(text[k]) < TEN:
         return True
     if text[k] | CASE == LOWER_N:
@@ -368,7 +368,7 @@ def value_after(
     return k, at, FINE, values.dtype.type(value) * scale, end, h
 
 
-@kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)
+@text_kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)
 def read_rows(
     text: Any, begin: Any, bits: Any, mode: Any, labels: Any, importances: Any, places: Any, indptr: Any, indices: Any,
     values: Any, faults: Any, powers: Any, known: Any, hard: Any, counts: Any, keys: Any, copy: Any, starts: Any,

@@ -39,12 +39,12 @@ CHUNK = 1 << 22
 MOST_DIRECTORY, MOST_HEADER, MOST = 1 << 16, 1 << 10, 2**62
 """A directory or a header of an array with more bytes than this, or more rows or columns, are no data of ours."""
 START, END = b"PK\x03\x04", b"PK\x05\x06"
-"""How a member begins, and the last 22 bytes of an archive."""
+"""Signatures of a member's head, and of the last 22 bytes of an archive."""
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 class Map(mmap.mmap):
-    """A file in memory, which knows its name."""
+    """A file in memory with a name."""
 
     name: str
 
@@ -78,7 +78,7 @@ def map_file(path: Named) -> Map:
 
 
 class Member(NamedTuple):
-    """Where a member lies in the file, and its checksum."""
+    """The place of a member in the file, and its checksum."""
 
     begin: int
     end: int
@@ -86,7 +86,7 @@ class Member(NamedTuple):
 
 
 class Archive:
-    """What an archive holds, by name: that all of it lies within the file is checked, what it is not.
+    """Members of an archive by name. Their places are checked to lie within the file; their contents are not.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def align_memory(array: Array) -> Array:
 
 
 def is_binary(head: bytes) -> bool:
-    r"""Return whether a file that begins so is in binary form; the first 64 bytes are enough to tell for sure.
+    r"""Return whether a file that begins so is in binary form; the first 64 bytes suffice to decide.
 
     >>> is_binary(b"PK\x03\x04"), is_binary(b"1 3:0.5")
     (True, False)
@@ -201,11 +201,11 @@ def is_binary(head: bytes) -> bool:
 
 
 def open_binary(path: Named, *, verify: bool = False) -> Dataset:
-    """Open a file in binary form: nothing is read but its headers, whatever its size.
+    """Open a file in binary form: only its headers are read.
 
     The arrays are read-only views of the file, paged in as they are used. (Those of a file that was not written here,
-    and do not lie where they can be used, are copied.) What the headers say is checked; what the arrays hold only if
-    asked for. Learners refuse bad entries by themselves, but scipy trusts the indices of sparse rows: verify files
+    and do not lie where they can be used, are copied.) What the headers state is checked; what the arrays hold only if
+    asked for. Learners refuse bad entries, but scipy trusts the indices of sparse rows: verify files
     from elsewhere.
 
     Parameters
@@ -244,7 +244,7 @@ def open_binary(path: Named, *, verify: bool = False) -> Dataset:
 
 
 def about(path: Named) -> dict[str, Any]:
-    """Return what the writer of a file said about it.
+    """Return the notes that the writer of a file added.
 
     >>> from tempfile import TemporaryDirectory
     >>> from linsep.data.npz.writer import Writer
@@ -258,7 +258,7 @@ def about(path: Named) -> dict[str, Any]:
 
 
 def blocks(data: Named | Dataset, block_rows: int = 10_000, *, verify: bool = False) -> Iterator[Dataset]:
-    """Yield the rows in blocks, in place; memory stays flat, whatever the size of the file.
+    """Yield the rows in blocks, in place; memory does not grow with the file.
 
     Once the next block is asked for, the pages of the file before it are released. Blocks that are kept stay valid:
     their pages come back when they are used.
@@ -367,7 +367,7 @@ def _open(path: Named) -> Archive:
 
 
 def _meta(archive: Archive) -> dict[str, Any]:
-    """Return what is said of the data, as `meta.json` has it."""
+    """Return the description of the data in `meta.json`."""
     meta: dict[str, Any] = {"version": VERSION, "feature_names": None, "rejected": 0, "about": {}}
     if "meta.json" in archive.members:
         try:
@@ -381,12 +381,12 @@ def _meta(archive: Archive) -> dict[str, Any]:
     listed = names is None or (isinstance(names, list) and all(isinstance(name, str) for name in names))
     counted = isinstance(meta["rejected"], int) and meta["rejected"] >= 0
     if version != VERSION or not (listed and counted and isinstance(meta["about"], dict)):
-        raise archive.error("meta.json does not say what it should: write the file again")
+        raise archive.error("meta.json is incomplete: write the file again")
     return meta
 
 
 def _dataset(archive: Archive) -> tuple[Dataset, dict[str, Any]]:
-    """Return the data as views, once all that the headers say has been found to agree, and what is said about them."""
+    """Return the data as views, after checking that all headers agree, and their description."""
     sparse = "indptr.npy" in archive.members
     needed = ("format", "shape", "data", "indices", "indptr", "y") if sparse else ("X", "y")
     missing = [name for name in needed if f"{name}.npy" not in archive.members]

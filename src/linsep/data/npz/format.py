@@ -26,7 +26,7 @@ class NpzFormat(Format):
     Parameters
     ----------
     verify : bool
-        Whether what the arrays hold is checked too, which takes a scan of all of it: for files from elsewhere.
+        If True, check the contents of the arrays too, by a scan of all of them: for files from elsewhere.
     """
 
     name = "binary"
@@ -42,7 +42,7 @@ class NpzFormat(Format):
 
     @property
     def settled(self) -> bool:
-        """Whether the number of features is known."""
+        """Return whether the number of features is known."""
         return self.columns is not None
 
     @property
@@ -150,4 +150,4 @@ def _form_before(path: str) -> Format | None:
     try:
         return format_class(stored["format"]).restored(stored["state"])
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(path, f"what it says of how its rows were read is broken ({error!r})") from None
+        raise DataError(path, f"its record of how its rows were read is damaged ({error!r})") from None

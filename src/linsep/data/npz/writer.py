@@ -30,7 +30,7 @@ PADDING = 0xD935
 """The zip format's name for a field that only fills up room."""
 
 
-class Run(NamedTuple):
+class UniformRows(NamedTuple):
     """Rows that were written one after the other, alike in type and width."""
 
     dtype: np.dtype[Any]
@@ -43,13 +43,13 @@ class Section:
 
     def __init__(self, folder: str) -> None:
         self.file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed by pour or by the writer)
-        self.runs: list[Run] = []
+        self.runs: list[UniformRows] = []
         self.rows = 0
 
     def add(self, array: Array) -> None:
         """Append rows, or numbers."""
         self.file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-        new = Run(array.dtype, math.prod(array.shape[1:]), len(array))
+        new = UniformRows(array.dtype, math.prod(array.shape[1:]), len(array))
         if self.runs and self.runs[-1][:2] == new[:2]:
             new = new._replace(rows=new.rows + self.runs.pop().rows)
         self.runs.append(new)
@@ -236,7 +236,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 
 def _table(X: Any) -> Any:
-    """Return rows that a file can hold, or say what is wrong with them."""
+    """Return rows that a file can hold, or raise an error that names the fault."""
     sparse = sp.issparse(X)
     if not (sparse or isinstance(X, np.ndarray)) or X.ndim != 2:
         raise TypeError(f"X is a {type(X).__name__}: rows are a csr_array, or a numpy array of two dimensions")

@@ -1,6 +1,6 @@
 """Columns of a table become numbers, words, n-grams, labels and weights, with no Python object for a cell.
 
-A cell is missing if it is null, NaN, an empty word or, where text stands for a number, one of the usual signs for
+A cell is missing if it is null, NaN, an empty word or, in a column of numbers, one of the usual signs for
 nothing, such as NA. True, TRUE and true are one word, `true`.
 """
 
@@ -17,7 +17,7 @@ from linsep.data.compiled.text import not_utf8
 from linsep.data.errors import quote
 from linsep.data.names import Vocabulary
 from linsep.data.rows import Spelling, sum_duplicates
-from linsep.data.tables.plan import FIRST, TRUTH, WORDS, Documents, Plan, is_text
+from linsep.data.tables.plan import FIRST, TRUTH, WORDS, ColumnPlan, Documents, is_text
 from linsep.data.text.ngrams import Counts, count_text, hash_text, to_unit
 from linsep.engine.arrays import Array
 
@@ -31,9 +31,9 @@ NULLS = [*("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#Q
 FIRST_CELLS = 16
 """Cells that are tried first to find out whether a column holds numbers."""
 EXACT = 2.0**53
-"""Where floats begin to leave out whole numbers: two labels beyond may become one."""
+"""First whole number whose successor is no float: two labels beyond it may become one."""
 FINE, MISSING, NO_NUMBER, INFINITE = range(4)
-"""What is the matter with the number of a cell."""
+"""Faults of the number of a cell."""
 FEWEST_DOCUMENTS, DISTINCT, LONG = 10, 0.9, 16
 """A column of words looks like documents if it has so many, such a share of them is distinct, and their mean length is
 so many bytes."""
@@ -41,7 +41,7 @@ NO_NUMBER_REASON = "{} in column {name!r} is not a number: {first}words=[{name!r
 INFINITE_REASON = "{} in column {name!r} is not a finite number of its type"
 MISSING_REASON = (
     "{} in column {name!r}: a value is missing; {first}missing='zero' if it is 0, "
-    "or missing='indicator' to tell so in a column of its own"
+    "or missing='indicator' to mark it in a column of its own"
 )
 INEXACT_REASON = (
     "label {} in column {name!r} is too large for an exact number: {first}words=[{name!r}] takes it as a word"
@@ -53,7 +53,7 @@ BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.stri
 
 
 class CellError(NamedTuple):
-    """What is wrong with a row, and in which column, if in one."""
+    """A fault of a row, and its column, if it has one."""
 
     row: int
     column: str | None
@@ -307,12 +307,12 @@ def _not_utf8(column: Any, first: int = 0) -> dict[int, str]:
 class _Reader:
     """Turns the columns of one part of a table into cells, and notes what is wrong with its rows."""
 
-    def __init__(self, columns: dict[str, Any], rows: int, plan: Plan) -> None:
+    def __init__(self, columns: dict[str, Any], rows: int, plan: ColumnPlan) -> None:
         self.columns, self.rows, self.plan = columns, rows, plan
         self.troubles: dict[int, CellError] = {}
 
     def note(self, rows: Array, name: str, reason: str) -> None:
-        """Note the rows in which a column is at fault; {} in the reason is what stands there."""
+        """Note the rows in which a column is at fault; {} in the reason is the text of the cell."""
         for row in rows.tolist():
             cell = self.columns[name][row].as_py()
             text = cell if isinstance(cell, bytes) else b"" if cell is None else str(cell).encode()
@@ -415,10 +415,10 @@ class _Reader:
         return weights
 
 
-def cells_of(columns: dict[str, Any], rows: int, plan: Plan, dtype: Any) -> Cells:
+def cells_of(columns: dict[str, Any], rows: int, plan: ColumnPlan, dtype: Any) -> Cells:
     """Return the cells of a part of a table, given as its columns, with the rows that are at fault left out.
 
-    >>> plan = Plan(("age",), ("city",), None, "number", None, "zero")
+    >>> plan = ColumnPlan(("age",), ("city",), None, "number", None, "zero")
     >>> cells = cells_of({"age": pa.array([3, None]), "city": pa.array(["Oslo", "Paris"])}, 2, plan, np.float64)
     >>> cells.values.ravel(), cells.words[0].codes
     (array([3., 0.]), array([0, 1]))
@@ -463,7 +463,7 @@ def _indicate_missing(words: Coded) -> Coded:
 
 
 def as_bytes(batch: Any, name: str) -> Any:
-    """Return a record batch in which a column of text is one of bytes, so that each row can be at fault by itself.
+    """Return a record batch in which a column of text is one of bytes, so that each row can be malformed on its own.
 
     >>> as_bytes(pa.record_batch({"review": ["good"]}), "review").schema.types
     [DataType(binary)]

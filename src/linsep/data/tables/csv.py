@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from linsep.data.blocks import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
-from linsep.data.compiled.csv import LETTERS, SKIP, RowMarks, fill_numbers, mark_rows
+from linsep.data.compiled.csv import LETTERS, RETURN, SKIP, RowMarks, fill_numbers, mark_rows
 from linsep.data.compiled.numbers import fives
 from linsep.data.compiled.text import not_utf8
 from linsep.data.errors import DataError, RowError
@@ -42,7 +42,7 @@ from linsep.data.tables.cells import (
     words_of_rows,
 )
 from linsep.data.tables.cells import NO_NUMBER as NO_NUMBER_HERE
-from linsep.data.tables.plan import NUMBER, TRUTH, WORDS, Plan
+from linsep.data.tables.plan import NUMBER, TRUTH, WORDS, ColumnPlan
 from linsep.engine.arrays import Array
 
 MOST_QUOTED = 1 << 26
@@ -66,17 +66,22 @@ class Text:
 
     @cached_property
     def body(self) -> int:
-        """How many lines the text has."""
+        """Return the number of lines of the text."""
         return int(np.count_nonzero(self.text == NEWLINE))
 
     @property
     def lines(self) -> int:
-        """How many lines it has, with those of the header."""
+        """Return the number of lines, including the header."""
         return self.above + self.body
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether any line is not blank: cheaper than to find all rows."""
+        return not (_is_blank(self.text[:HEAD]) and _is_blank(self.text))
 
     @cached_property
     def rows(self) -> RowMarks:
-        """Where its rows are."""
+        """Return the positions of the rows."""
         return mark_rows(self.text, ord(self.delimiter))
 
     def kinds(self, names: list[str]) -> dict[str, str | None]:
@@ -97,7 +102,7 @@ class Text:
                     kinds[name] = WORDS
         return kinds
 
-    def cells(self, plan: Plan, dtype: Any) -> Cells:
+    def cells(self, plan: ColumnPlan, dtype: Any) -> Cells:
         """Return the cells of the rows; malformed rows are left out and reported."""
         if not len(self.text):
             return cells_of({name: pa.nulls(0, pa.string()) for name in plan.columns}, 0, plan, dtype)
@@ -141,7 +146,7 @@ class Text:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether the compiled loop may try the text."""
+        """Return whether the compiled loop may try the text."""
         return len(self.text) > 0 and self._has_no_nul and bool(self.text[-1] == NEWLINE)
 
     @cached_property
@@ -150,7 +155,7 @@ class Text:
         found = self._fill({name: j for j, name in enumerate(self.names)}, len(self.names), np.float64)
         return None if found is None else found[0]
 
-    def _read_numbers(self, plan: Plan, dtype: Any) -> Cells | None:
+    def _read_numbers(self, plan: ColumnPlan, dtype: Any) -> Cells | None:
         """Return the cells of rows that are plain numbers, but for words as labels; None if there is anything else."""
         width, worded, matrix = len(plan.numbers), plan.label_kind == WORDS, vars(self).get("_matrix")
         if matrix is not None and dtype is np.float64 and not worded:
@@ -198,7 +203,7 @@ class Text:
         words = _words(letters, marks) if worded else None
         return None if worded and words is None else (values, aside, words)
 
-    def _read_plainly(self, plan: Plan, dtype: Any) -> Cells | None:
+    def _read_plainly(self, plan: ColumnPlan, dtype: Any) -> Cells | None:
         """Return the cells of rows none of which is at fault; None if one is."""
         types = dict.fromkeys(plan.columns, pa.float64()) | dict.fromkeys(plan.words, WORD)
         types |= dict.fromkeys(plan.numbers, pa.from_numpy_dtype(dtype))
@@ -214,7 +219,7 @@ class Text:
         blurred = plan.label_kind == NUMBER and inexact(cells.labels).any()
         return None if cells.troubles or blurred else cells
 
-    def _read_strictly(self, plan: Plan, dtype: Any) -> Cells:
+    def _read_strictly(self, plan: ColumnPlan, dtype: Any) -> Cells:
         """Return the cells of the rows that are sound, and what is wrong with the others."""
         origin, troubles, columns = self._columns if "_columns" in vars(self) else self._bytes(plan.columns)
         typed = columns | self._numbers if dtype is np.float64 else columns  # other types are rounded from the text
@@ -236,7 +241,7 @@ class Text:
         text = self.text if good.all() else self.text[len(self.text) - lengths.sum() :][np.repeat(good, lengths)]
         columns, count = self._arrow(text, dict.fromkeys(names, pa.binary()))
         if count != np.count_nonzero(good):
-            raise DataError(self.file, "the rows can't be told apart: quotes or ends of lines are mixed up")
+            raise DataError(self.file, "the rows can't be separated: quotes or ends of lines are mixed up")
         return np.flatnonzero(good), [CellError(row, None, reason) for row, reason in wrong.items()], columns
 
     def _arrow(self, text: Array, types: dict[str, Any]) -> tuple[dict[str, Any], int]:
@@ -263,7 +268,7 @@ def _arrow_errors(file: str) -> Iterator[None]:
         raise DataError(file, f"it can't be read as CSV: {str(error).splitlines()[0]}") from None
 
 
-def _only_numbers(plan: Plan) -> bool:
+def _only_numbers(plan: ColumnPlan) -> bool:
     return not plan.words and plan.documents is None and plan.label_kind != TRUTH
 
 
@@ -293,6 +298,10 @@ def _words(letters: Array, marks: Array) -> Array | None:
     except pa.ArrowInvalid:
         return None
     return None if (words.codes < 0).any() else words_of_rows(words)
+
+
+def _is_blank(text: Array) -> bool:
+    return bool(((text == NEWLINE) | (text == RETURN)).all())
 
 
 def _begin_of(row: bytes, field: int, delimiter: str) -> int:

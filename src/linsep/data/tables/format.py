@@ -33,8 +33,8 @@ from linsep.data.tables.plan import (
     NUMBER,
     TRUTH,
     WORDS,
+    ColumnPlan,
     Documents,
-    Plan,
     Roles,
     Schema,
     choose_roles,
@@ -56,12 +56,12 @@ DEFAULT_FEATURES = TEXT_FEATURES = 1 << 20
 NONE, UNSEEN = -1, -2
 """Columns of words that are missing, and of those that earlier data did not have."""
 NEW = "does not occur in the data that these are read like"
-CHANGED = "was not there before: the data have changed since they were first looked at"
+CHANGED = "is new: the data have changed since the first scan"
 
 
 @dataclass
 class Table(Format):
-    r"""How a table is read: its options, and what was found out about its columns.
+    r"""The format of a table: its options, and the detected properties of its columns.
 
     Parameters
     ----------
@@ -77,33 +77,32 @@ class Table(Format):
     words : list of str or int
         Columns whose values are words even if they look like numbers; the labels may be among them.
     categories : {"indexed", "hashed"}
-        Whether each `column=value` gets a number when it is first seen, or is hashed.
+        "indexed": each `column=value` gets a number when it is first seen. "hashed": it is hashed.
     n_features : int, optional
         The columns that values are hashed to, which come after all others; 2**20 by default.
     keep_names : bool
-        Whether the names of words and n-grams that are hashed are kept, for `feature_names` to say what a column
-        means.
+        If True, keep the names of hashed words and n-grams, so that `feature_names` can name each column.
     missing : {"error", "zero", "indicator"}
-        What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
+        Treatment of a cell without a value: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
         column `column=`.
     header : bool, optional
-        Whether text files begin with the names of the columns; these are "0", "1" and so on otherwise. By default they
+        If True, text files begin with the names of the columns; these are "0", "1" and so on otherwise. By default they
         do, and names that are all numbers are refused.
     delimiter : str, optional
-        What separates the fields of text files, if it is neither the comma of CSV nor the tab of TSV.
+        Separator of the fields of text files, if it is neither the comma of CSV nor the tab of TSV.
     text : str, optional
         The column of documents, which become columns of hashed n-grams, `text#0` and so on: after those of the numbers,
         and before those of words. The n-grams of a document have length 1 together.
     text_features : int
         The columns that n-grams are hashed to.
     vocabulary : bool
-        Whether n-grams get columns of their own instead, `text:n-gram`. They are numbered along with words: as they are
-        first seen, those of a row after its words.
+        If True, n-grams get columns of their own instead, `text:n-gram`. They are numbered along with words: as they
+        are first seen, those of a row after its words.
     idf : bool
-        Whether counts of n-grams are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1 before documents
+        If True, counts of n-grams are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1 before documents
         get their length. That of data that are read like others is the length of what those had, too.
     ngram_range, analyzer, binary, lowercase
-        Which n-grams count, as in TextHasher.
+        The n-grams that count, as in TextHasher.
 
     Notes
     -----
@@ -114,7 +113,7 @@ class Table(Format):
     Attributes
     ----------
     found : Roles, or None
-        What the columns are for, once that is known.
+        Use of each column, once it is known.
     unseen : int
         Words and n-grams of the last pass that the table this one is like did not have; they count for nothing.
     extra : list of str
@@ -170,7 +169,9 @@ class Table(Format):
         if self.categories == "hashed":
             self.n_features = whole("n_features", DEFAULT_FEATURES if self.n_features is None else self.n_features)
         elif self.n_features is not None:
-            raise ParameterError("n_features= says how many columns words are hashed to: say categories='hashed', too")
+            raise ParameterError(
+                "n_features= is the number of columns that words are hashed to: add categories='hashed'"
+            )
         self.header = flag("header", self.header, none=True)
         for name in ("keep_names", "vocabulary", "idf", "binary", "lowercase"):
             setattr(self, name, flag(name, getattr(self, name)))
@@ -186,7 +187,7 @@ class Table(Format):
                 "leave out categories='hashed', text_features and keep_names"
             )
         if self.keep_names and self.text is None and self.n_features is None:
-            raise ParameterError("keep_names= keeps the names of what is hashed: say categories='hashed' or text=, too")
+            raise ParameterError("keep_names= keeps the names of hashed columns: add categories='hashed' or text=")
         self._vocabulary, self._seen, self._frequencies = Vocabulary(), HashedNames(0), Frequencies()
         self._looked_for_documents = False
 
@@ -197,9 +198,7 @@ class Table(Format):
         self.ngram_range = (grams.low, grams.high)
         for option in fields(self):
             if self.text is None and option.name in OF_TEXT and getattr(self, option.name) != option.default:
-                raise ParameterError(
-                    f"{option.name}= says how documents are read: say which column holds them with text="
-                )
+                raise ParameterError(f"{option.name}= is an option of documents: name their column with text=")
         return grams._replace(unit=not self.idf)
 
     def for_part(self) -> Self:
@@ -243,12 +242,12 @@ class Table(Format):
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are sparse: there are words, documents, or indicators of missing numbers."""
+        """Return whether rows are sparse: they have words, documents, or indicators of missing numbers."""
         return self.found is not None and (self._has_words or self.text is not None)
 
     @property
     def _has_words(self) -> bool:
-        """Whether there are columns of words, or of indicators."""
+        """Return whether there are columns of words, or of indicators."""
         return self.found is not None and (bool(self.found.words) or self.missing == "indicator")
 
     @property
@@ -259,27 +258,27 @@ class Table(Format):
 
     @property
     def _hashed_grams(self) -> int:
-        """How many columns n-grams are hashed to."""
+        """Return the number of columns that n-grams are hashed to."""
         return 0 if self.text is None or self.vocabulary else self.text_features
 
     @property
     def _weights(self) -> int:
-        """How many columns there are, after those of numbers, that may be n-grams with weights."""
+        """Return the number of columns after those of numbers that may be n-grams with weights."""
         return 0 if not self.idf else len(self._vocabulary) if self.vocabulary else self.text_features
 
     @property
     def _numbered_names(self) -> bool:
-        """Whether columns are numbered as they are seen."""
+        """Return whether columns are numbered in the order of first sight."""
         return self.vocabulary or (self._has_words and self.n_features is None)
 
     @property
     def _keeps(self) -> bool:
-        """Whether names that are hashed are kept: where rows are read like others, names are those of the others."""
+        """Return whether the names of hashed columns are kept; with `like=`, the names of the other data hold."""
         return self.keep_names and not self.fixed
 
     @property
     def settled(self) -> bool:
-        """Whether the columns of the rows, and weights, are known before all have been seen, or columns may grow."""
+        """Return whether columns and weights are known before all rows have been read, or columns may grow."""
         return self.complete or (self.found is not None and not self._numbered_names and not self.idf)
 
     @property
@@ -358,7 +357,7 @@ class Table(Format):
 
     @property
     def _dialect(self) -> tuple[str, bool | None]:
-        """What separates the fields of a text file, and whether it begins with names."""
+        """Detect the separator of a text file, and whether its first line has names."""
         return self.delimiter or DELIMITERS[self.name], True if self.fixed and self.header is None else self.header
 
     def read_once(self) -> None:
@@ -403,7 +402,7 @@ class Table(Format):
         sources, dtype, policy, clock, jobs, block_bytes = job
         self.unseen, line = 0, 1
 
-        def work(task: Task) -> tuple[Text | Records, Cells | None]:
+        def work(task: CellsTask) -> tuple[Text | Records, Cells | None]:
             part, plan = task
             return part, None if plan is None else part.cells(plan, dtype)
 
@@ -416,27 +415,27 @@ class Table(Format):
             line += part.lines
         self.complete = True
 
-    def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
+    def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["CellsTask"]:
         """Yield the parts of all sources with what their columns are for, which is None if there are no rows."""
         for source in sources:
             if source.table and self.name != InMemory.name:
                 raise DataError(source.name, f"it is a table in memory, and not {self.name}: leave out format=")
         return self._text_tasks(sources, block_bytes) if self.name in DELIMITERS else self._record_tasks(sources)
 
-    def _text_tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
-        plan: Plan | None = None
+    def _text_tasks(self, sources: list[Source], block_bytes: int) -> Iterator["CellsTask"]:
+        plan: ColumnPlan | None = None
         unchecked: list[tuple[str, list[str]]] = []
         for text in text_parts(sources, *self._dialect, block_bytes):
             if text.first:
                 unchecked.append((text.file, text.names))
                 chosen = False
-            if not chosen and len(text.rows.begins):
+            if not chosen and text.has_rows:
                 plan, chosen = self._plan(text.file, text.names, text), True
             while unchecked and self.found is not None:  # files without rows have names, too
                 self._plan(*unchecked.pop(0), None)
             yield text, plan if len(text.text) else None
 
-    def _record_tasks(self, sources: list[Source]) -> Iterator["Task"]:
+    def _record_tasks(self, sources: list[Source]) -> Iterator["CellsTask"]:
         before = 0
         for source in sources:
             with open_records(source, self.name) as records:
@@ -445,7 +444,7 @@ class Table(Format):
                     yield part, plan
             before += source.size or 0 if source.handle is None else 0
 
-    def _plan(self, file: str, names: list[str], schema: Schema | None) -> Plan:
+    def _plan(self, file: str, names: list[str], schema: Schema | None) -> ColumnPlan:
         """Return what the columns of a file are for; the first schema decides, and later files must agree."""
         there = set(names)
         if len(there) < len(names):
@@ -466,7 +465,7 @@ class Table(Format):
             label, weight = (name if name in there else None for name in (label, weight))
         documents = None if self.text is None else Documents(self.text, self._grams, self._keeps, self.vocabulary)
         kind = NUMBER if label is None else label_kind
-        plan = Plan(tuple(numbers), tuple(words), label, kind, weight, self.missing, documents, self.fixed)
+        plan = ColumnPlan(tuple(numbers), tuple(words), label, kind, weight, self.missing, documents, self.fixed)
         lost = [name for name in plan.columns if name not in there]
         if lost:
             hint = "; its first line holds numbers, and no names" if self._lacks_names(names) else ""
@@ -476,7 +475,7 @@ class Table(Format):
         left_out = {*plan.columns, *self.ignore, self.found.label, self.found.weight}
         extra = [] if self.columns is not None else [name for name in names if name not in left_out]
         if extra and not self.fixed:
-            raise DataError(file, f"the other data have no column {extra[0]!r}: say with columns=[...] which are read")
+            raise DataError(file, f"the other data have no column {extra[0]!r}: choose the columns with columns=[...]")
         self.extra += [name for name in extra if name not in self.extra]
         return plan
 
@@ -672,4 +671,4 @@ class InMemory(Table):
 
 
 FORMATS = {form.name: form for form in (Csv, Tsv, Parquet, Arrow, InMemory)}
-Task = tuple[Text | Records, Plan | None]
+CellsTask = tuple[Text | Records, ColumnPlan | None]

@@ -1,4 +1,4 @@
-"""What the columns of a table are for: numbers, words, documents, labels or weights."""
+"""Assign the columns of a table to numbers, words, documents, labels or weights."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -8,7 +8,7 @@ from linsep.data.errors import DataError
 from linsep.data.text.ngrams import Grams
 
 NUMBER, WORDS, TRUTH = "number", "words", "truth"
-"""What a column holds: TRUTH is true and false by its type, which are words but for labels."""
+"""Kinds of columns. TRUTH is a boolean type: words, except for labels."""
 FIRST = "read the first data with "
 """The cure for data that are read like others, which have no options of their own."""
 LABELS = ("label", "target", "y", "class")
@@ -20,17 +20,17 @@ SEPARATORS = (";", "\t", "|", ",")
 
 
 class Documents(NamedTuple):
-    """Which column holds documents, which n-grams of these count, and whether names of hashed ones are kept."""
+    """The column of documents, its n-grams, and whether the names of hashed n-grams are kept."""
 
     column: str
     grams: Grams
     kept: bool = False
     numbered: bool = False
-    """Whether n-grams are not hashed, but numbered in the order in which they are first seen."""
+    """True if n-grams are not hashed, but numbered in the order in which they are first seen."""
 
 
-class Plan(NamedTuple):
-    """Which columns are numbers, words, labels, weights, documents; and what missing cells do."""
+class ColumnPlan(NamedTuple):
+    """The columns of numbers, words, labels, weights and documents, and the treatment of missing cells."""
 
     numbers: tuple[str, ...]
     words: tuple[str, ...]
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     missing: str
     documents: Documents | None = None
     fixed: bool = False
-    """Whether they are read like those of earlier data."""
+    """True if n-grams are read into the columns of earlier data."""
 
     @property
     def columns(self) -> list[str]:
@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 class Schema(Protocol):
-    """What is known of a file's columns before its rows are read."""
+    """Properties of a file's columns that are known before its rows are read."""
 
     @property
     def names(self) -> list[str]:
@@ -124,7 +124,7 @@ def list_columns(names: list[str]) -> str:
 def _columns_and_cure(names: list[str]) -> str:
     """Return which columns there are, and how there might be more."""
     separators = [mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]]
-    return list_columns(names) + (f": say delimiter={separators[0]!r} if that separates them" if separators else "")
+    return list_columns(names) + (f": pass delimiter={separators[0]!r} if that separates them" if separators else "")
 
 
 def _check_name(name: str, file: str, names: list[str]) -> None:
@@ -150,7 +150,7 @@ def _label_among(file: str, names: list[str]) -> str:
     if len(found) != 1:
         many = f"{', '.join(map(repr, found))} might all be" if found else "none is called like"
         raise DataError(
-            file, f"which column holds the labels? {many} one; say label=..., or label=None if there are none; "
+            file, f"which column holds the labels? {many} one; pass label=..., or label=None if there are none; "
             + _columns_and_cure(names)
         )  # fmt: skip
     return found[0]

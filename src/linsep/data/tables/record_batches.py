@@ -15,7 +15,7 @@ from linsep.data.errors import DataError, RowError
 from linsep.data.sources import Bytes, Source
 from linsep.data.splitting import MarkSplitter, Splitter
 from linsep.data.tables.cells import CellError, Cells, as_bytes, cells_of
-from linsep.data.tables.plan import FIRST, Plan, kind_of
+from linsep.data.tables.plan import FIRST, ColumnPlan, kind_of
 from linsep.engine.arrays import Array
 
 BATCH_ROWS, BATCH_VALUES = 1 << 16, 1 << 18
@@ -36,10 +36,10 @@ class Records:
 
     @property
     def lines(self) -> int:
-        """How many rows it has."""
+        """Return the number of rows."""
         return self.batch.num_rows
 
-    def cells(self, plan: Plan, dtype: Any) -> Cells:
+    def cells(self, plan: ColumnPlan, dtype: Any) -> Cells:
         """Return the cells of the rows; malformed rows are left out and reported."""
         with _arrow_errors(self.file, "a table"):
             columns = dict(zip(self.batch.schema.names, self.batch.columns, strict=True))
@@ -140,9 +140,9 @@ class OpenRecords(NamedTuple):
 
     file: str
     schema: ArrowSchema
-    batches: Callable[[Plan], Iterator[tuple[Any, int]]]
+    batches: Callable[[ColumnPlan], Iterator[tuple[Any, int]]]
 
-    def parts(self, plan: Plan, before: int) -> Iterator[Records]:
+    def parts(self, plan: ColumnPlan, before: int) -> Iterator[Records]:
         """Yield the rows in parts; `before` is the size of the files before this one."""
         for name, kind in self.schema.kinds(plan.columns).items():
             if kind is None:
@@ -173,7 +173,7 @@ def _rows_of_part(batch: Any) -> int:
 
 
 OPENED = {"parquet": "Parquet", "arrow": "Arrow IPC or Feather", "table": "a table"}
-Opened = Iterator[tuple[Any, Callable[[Plan], Iterator[tuple[Any, int]]]]]
+Opened = Iterator[tuple[Any, Callable[[ColumnPlan], Iterator[tuple[Any, int]]]]]
 
 
 @contextmanager
@@ -185,7 +185,7 @@ def _parquet(source: Source) -> Opened:
     opened = source.name if source.handle is None else source.handle
     with parquet.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
 
-        def batches(plan: Plan) -> Iterator[tuple[Any, int]]:
+        def batches(plan: ColumnPlan) -> Iterator[tuple[Any, int]]:
             rows, size, meta = 0, source.size or 0, file.metadata
             all_bytes = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
             at_once = max(1, min(BATCH_ROWS, READ_BYTES * meta.num_rows // max(1, all_bytes)))
@@ -208,7 +208,7 @@ def _arrow(source: Source) -> Opened:
             with pa.OSFile(source.name) as file:  # a map of a file that is cut off ends the process
                 schema = pa.ipc.open_file(file).schema
 
-                def batches_of_file(plan: Plan) -> Iterator[tuple[Any, int]]:
+                def batches_of_file(plan: ColumnPlan) -> Iterator[tuple[Any, int]]:
                     read = pa.ipc.IpcReadOptions(included_fields=sorted(map(schema.get_field_index, plan.columns)))
                     reader, size = pa.ipc.open_file(file, options=read), source.size or 0
                     for i in range(*(source.span or (0, reader.num_record_batches))):
@@ -222,7 +222,7 @@ def _arrow(source: Source) -> Opened:
         raw = Raw(data)
         stream = pa.ipc.open_stream(pa.PythonFile(raw, mode="r"))
 
-        def batches_of_stream(plan: Plan) -> Iterator[tuple[Any, int]]:
+        def batches_of_stream(plan: ColumnPlan) -> Iterator[tuple[Any, int]]:
             for batch in stream:
                 yield _validate(_select(batch, plan)), data.position
             _check_end(source.name, raw, head.startswith(IPC_FILE))
@@ -278,7 +278,7 @@ def records_before(source: Source, format: str) -> int:
 def _table(source: Source) -> Opened:
     reader = _reader(source)
 
-    def batches(plan: Plan) -> Iterator[tuple[Any, int]]:
+    def batches(plan: ColumnPlan) -> Iterator[tuple[Any, int]]:
         for batch in reader:
             yield _select(batch, plan), 0
 
@@ -305,7 +305,7 @@ def _reader(source: Source) -> Any:
         raise no_table from None
 
 
-def _select(batch: Any, plan: Plan) -> Any:
+def _select(batch: Any, plan: ColumnPlan) -> Any:
     """Return the columns of a batch that are read."""
     batch = batch.select(plan.columns)
     return batch if plan.documents is None else as_bytes(batch, plan.documents.column)

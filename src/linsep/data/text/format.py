@@ -52,7 +52,7 @@ class _Lines:
         self.faults: list[RowError] = []
 
     def blame(self, line: int, at: int, reason: str) -> None:
-        """Say what is wrong with a line at text[at]."""
+        """Return the fault of a line at text[at]."""
         begin = int(self.begins[line])
         row = self.text[begin : self.newlines[line]].tobytes()
         self.faults.append(RowError(line, at - begin + 1, reason, row))
@@ -113,11 +113,11 @@ def parse(text: Array, how: Grams, dtype: Any = np.float64, *, named: bool = Fal
     ----------
     text : array of bytes
     how : Grams
-        Which n-grams of a text count, and how.
+        The n-grams of a text that count, and their values.
     dtype : float64 or float32
         The type of the values.
     named : bool, default=False
-        Whether n-grams are not hashed but numbered in the order in which they are first seen in this block; `names`
+        If True, n-grams are not hashed but numbered in the order in which they are first seen in this block; `names`
         spells them.
 
     >>> rows = parse(np.frombuffer(b"spam\tfree, free money\nham\tfree\n", np.uint8), Grams(unit=False), named=True)
@@ -155,11 +155,11 @@ class LabelledText(NamedFormat):
     n_features : int, default=2**20
         The columns that n-grams are hashed to.
     vocabulary : bool, default=False
-        Whether n-grams get columns of their own instead, in the order in which they are first seen.
+        If True, n-grams get columns of their own instead, in the order in which they are first seen.
     keep_names : bool, default=False
-        Whether the n-grams that are hashed are kept, for `feature_names` to say what a column means.
+        If True, keep the hashed n-grams, so that `feature_names` can name each column.
     idf : bool, default=False
-        Whether counts are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1.
+        If True, counts are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1.
     ngram_range, analyzer, binary, norm, alternate_sign, lowercase
         As in TextHasher. Where rows are read like others, their length is that of what those had, too.
     """
@@ -187,7 +187,7 @@ class LabelledText(NamedFormat):
 
     @property
     def settled(self) -> bool:
-        """Whether columns and weights are known."""
+        """Return whether columns and weights are known."""
         return super().settled and (self.looked or not self.idf)
 
     def read_once(self) -> None:
@@ -232,7 +232,7 @@ class LabelledText(NamedFormat):
 
     @property
     def _changing(self) -> bool:
-        """Whether the entries of rows change after they were parsed, so that the length of rows is set at the end."""
+        """Return whether entries change after parsing, so that rows are normalised at the end."""
         return self.idf or self.vocabulary or self.keep_names or self.known is not None
 
     def _grams(self) -> Grams:

@@ -20,7 +20,7 @@ LARGEST = 1 << 31
 
 
 class Grams(NamedTuple):
-    """Which n-grams of a document count, and how: of characters or words, with `low` to `high` of them."""
+    """The n-grams of a document: of characters or words, `low` to `high` of them."""
 
     chars: bool = False
     low: int = 1
@@ -218,7 +218,7 @@ class Frequencies:
             self.counts = np.concatenate([self.counts, np.zeros(more, np.int64)])
 
     def see(self, documents: int, columns: Array, times: Any = 1) -> None:
-        """Count documents: each of the columns was in one of them, or in as many as `times` says."""
+        """Count documents: each of the columns was in one document, or in `times`."""
         self.documents += documents
         np.add.at(self.counts, columns, times)
 

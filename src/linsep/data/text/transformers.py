@@ -57,7 +57,7 @@ def chunks(documents: Iterable[str | bytes], size: int) -> Iterator[Chunk]:
             encoded = document.encode() if isinstance(document, str) else document
         except UnicodeEncodeError as error:
             reason = f"document {i:,}: character {error.start + 1:,}, {error.object[error.start]!a}, is no character"
-            raise InvalidDataError(f"{reason}: it stands for a byte that was not read as text") from None
+            raise InvalidDataError(f"{reason}: it represents a byte that was not read as text") from None
         held.append(encoded)
         held_size += len(encoded)
         if held_size >= size:
@@ -134,7 +134,7 @@ class TextTransformer(TransformerMixin, BaseEstimator):
         if getattr(X, "ndim", 1) != 1:
             raise ValueError("X has rows and columns: give one column, a document each")
         if X is None:
-            raise ValueError("X is None: there is something to learn from the documents, so give them")
+            raise ValueError("X is None: pass the documents to learn from")
 
         def task(chunk: Chunk) -> tuple[Chunk, tuple[Counts, T]]:
             return chunk, work(chunk)
@@ -192,21 +192,21 @@ class TextHasher(TextTransformer):
     analyzer : {"word", "char"}, default="word"
         n-grams of words of two or more word characters; or of characters, white space run together.
     binary : bool, default=False
-        Whether every n-gram that is there counts 1.
+        If True, every n-gram that occurs counts 1.
     norm : {"l2", None}, default="l2"
-        Whether rows have length 1.
+        If True, rows have length 1.
     alternate_sign : bool, default=True
-        Whether half of the n-grams count -1, so that those that meet in a column cancel on average.
+        If True, half of the n-grams count -1, so that those that meet in a column cancel on average.
     lowercase : bool, default=True
-        Whether documents are lower-cased first.
+        If True, documents are lower-cased first.
     keep_names : bool, default=False
-        Whether the n-grams that are transformed are kept, so that `names_of` can tell what a column means.
+        If True, keep the transformed n-grams, so that `names_of` can name each column.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all cores. The result does not depend on it.
     dtype : {float64, float32}, default=float64
         The type of the values.
     idf : bool, default=False
-        Whether counts are multiplied by ln((1 + n) / (1 + d)) + 1 for the d of n documents, of all that were fitted,
+        If True, counts are multiplied by ln((1 + n) / (1 + d)) + 1 for the d of n documents, of all that were fitted,
         that have something in the column. There is nothing to fit otherwise.
 
     Attributes
@@ -214,7 +214,7 @@ class TextHasher(TextTransformer):
     collisions_ : int
         Columns in which more than one n-gram was seen, where names are kept.
     idf_ : array of n_features
-        What columns are multiplied by, with idf=True.
+        Factors of the columns, with idf=True.
 
     Examples
     --------
@@ -299,7 +299,7 @@ class TextHasher(TextTransformer):
 
     @property
     def idf_(self) -> Array:
-        """What columns are multiplied by."""
+        """Return the factors of the columns."""
         return self._idf(self.n_features)
 
     def _columns(self) -> int:
@@ -366,9 +366,9 @@ class TextCounter(TextTransformer):
     vocabulary_ : linsep.data.names.Vocabulary
         The n-grams that have a column.
     unseen_ : int
-        How often an n-gram of the last transform had no column.
+        Number of n-grams of the last transform without a column.
     idf_ : array
-        What columns are multiplied by, with idf=True.
+        Factors of the columns, with idf=True.
 
     Examples
     --------
@@ -449,7 +449,7 @@ class TextCounter(TextTransformer):
 
     @property
     def idf_(self) -> Array:
-        """What columns are multiplied by."""
+        """Return the factors of the columns."""
         return self._idf(len(self._known()))
 
     def _columns(self) -> int:

@@ -198,7 +198,7 @@ def not_separable(support: Array, left: float) -> str:
     'not separable: 2 rows, weighted, cancel out (rows 0, 4; what is left of their sum is 0)'
     """
     if len(support) == 1:
-        return f"not separable: row {support[0]} is all 0, so that its score is 0 whatever the weights"
+        return f"not separable: row {support[0]} is all 0, so that its score is 0 for any weights"
     return (
         f"not separable: {len(support):,} rows, weighted, cancel out ({name_rows(support)}; what is left of their sum "
         f"is {left:.2g})"

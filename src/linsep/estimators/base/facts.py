@@ -21,7 +21,7 @@ class Fact(NamedTuple):
     least: float = -np.inf
     """No number is below. NaN, which overflow may cause, passes."""
     none: bool = False
-    """Whether None stands for a value that is not known."""
+    """True if None represents a value that is not known."""
 
     def check(self, name: str, value: Any, classes: int) -> None:
         """Raise a ValueError if no solver sets this value for so many classes."""

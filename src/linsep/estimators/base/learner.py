@@ -61,7 +61,7 @@ class Learner(ClassifierMixin, LinearModel):
     seed_: int
     n_iter_: int
     _open = False
-    _traits = Traits(never_mixes="its answer is about all rows at once")
+    _traits = Traits(never_mixes="it solves for all rows at once")
     _facts: ClassVar[dict[str, Fact]] = {}
     """The attributes that a solver sets beside the weights, by name; model files contain them."""
 
@@ -303,7 +303,8 @@ class Learner(ClassifierMixin, LinearModel):
 
     def certificate(
         self, X: Any, y: Any, *, epsilon: float = 0.05, delta: float = 0.05, time_limit: float | None = None,
-        watch: BracketCallback | None = None, n_jobs: int | None = None,
+        watch: BracketCallback | None = None, n_jobs: int | None = None, least_error: bool = False,
+        scaling: bool = False, risk: bool = False, shifting: bool = False,
     ) -> Certificate:  # fmt: skip
         """Return the certificate of the data, and of the run that made this learner: its mistakes against its theorem.
 
@@ -320,14 +321,26 @@ class Learner(ClassifierMixin, LinearModel):
         epsilon : float, default=0.05
             The error rate for which a sample size is stated.
         delta : float, default=0.05
-            How often statements about new rows may be wrong.
+            Probability that statements about new rows are wrong.
         time_limit, watch, n_jobs
             As for :func:`linsep.certify`.
+        least_error : bool, default=False
+            As for :func:`linsep.certify`; the errors of this learner's weights on the rows are stated, too.
+        scaling : bool, default=False
+            As for :func:`linsep.certify`.
+        risk : bool, default=False
+            If True, bound the probability of errors on new rows, if rows are independent draws: of the weights that
+            predict by their margins (PAC-Bayes), and of the run's last weights by the rows of its updates (sample
+            compression). The second needs an order that was fixed: `shuffle=False`, or
+            :func:`linsep.certificates.certificate.data_seed`. Each holds with probability 1 - delta.
+        shifting : bool, default=False
+            If True, bound the mistakes of a perceptron that sees the rows in the order of the run, against weights that
+            change from piece to piece of the rounds: for streams whose best weights drift.
 
         Returns
         -------
         Certificate
-            Its `remarks` say what is not proved, and why.
+            Its `remarks` state what is not proved, and why.
 
         Examples
         --------
@@ -339,10 +352,12 @@ class Learner(ClassifierMixin, LinearModel):
         >>> bool(verify(cert, X, y))
         True
         """
-        return certificate_of(self, X, y, epsilon, delta, time_limit, watch, n_jobs)
+        return certificate_of(
+            self, X, y, epsilon, delta, time_limit, watch, n_jobs, least_error, scaling, risk, shifting
+        )
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
-        """Return the theorem that a certificate of the run relies on, and remarks on what the theorem does not say."""
+        """Return the theorem that a certificate of the run relies on, and remarks on what the theorem leaves open."""
         return None, [NO_THEOREM.format(type(self).__name__)]
 
     def _runs(self, rows: LabelledRows) -> dict[ProblemKey, Run]:
@@ -364,7 +379,7 @@ class Learner(ClassifierMixin, LinearModel):
 
     @property
     def _takes_counts(self) -> bool:
-        """Whether entries must be counts, such as those of words, neither scaled nor hashed."""
+        """Return whether entries must be counts, such as those of words, neither scaled nor hashed."""
         return False
 
     @property
@@ -374,7 +389,7 @@ class Learner(ClassifierMixin, LinearModel):
 
     @property
     def _weighs_unseen_features(self) -> bool:
-        """Whether a feature that no row had has a nonzero weight."""
+        """Return whether a feature without an entry in any row has a nonzero weight."""
         link = self._fitted().link
         return self._traits.counts_rows or (isinstance(link, Imaged) and link.form == EXPONENTIAL)
 

@@ -21,7 +21,7 @@ from linsep.certificates.theorems import Run, Theorem
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import Imaged
-from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
+from linsep.engine.readouts import AVERAGES, MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
 from linsep.engine.step import reads_norm
 from linsep.estimators.base.bias import AUTO, first_entries, typical_size
@@ -107,36 +107,36 @@ class OnlineLearner(Learner):
     Parameters
     ----------
     max_iter : int, default=10
-        The most epochs.
+        Maximum number of epochs.
     tol : float or None, default=None
         None: stop after an epoch without an update. A number: stop as well when the epoch's share
         of mistakes has not fallen by more than `tol` below the best for `n_iter_no_change` epochs.
     n_iter_no_change : int, default=5
-        See `tol`.
+        Number of epochs for `tol`.
     shuffle : bool, "blocks" or "once", default=True
         True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
-        in all; False: as the rows stand. "blocks": blocks of 64 rows in a new random order each epoch, and within
+        in all; False: the order of the rows. "blocks": blocks of 64 rows in a new random order each epoch, and within
         all blocks one more; two thirds of the time of True on large sparse data, as neighbours in memory stay near.
-        Rows that stand in groups of one label are better mixed by True.
+        Use True for rows that are grouped by label.
     random_state : int, RandomState or None, default=None
-        The seed, or where to draw it from.
+        The seed, or a generator that draws the seed.
     fit_intercept : bool, default=True
-        Whether rows get a constant feature.
+        If True, rows get a constant feature.
     intercept_scaling : float or "auto", default="auto"
         The constant feature's value, beta in the theorems; `intercept_scaling_` is the value in use. "auto": the first
         row chooses it, as the size of the entry at which the sizes |x_j|, summed from the largest on, reach half of
         their total; 1 if all its entries are 0.
     warm_start : bool, default=False
-        If True, `fit` resumes where the last one stopped; k epochs and then l more equal k + l at once.
+        If True, `fit` resumes the last run; k epochs and then l more equal k + l epochs of one run.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows.
+        Factors of the sample weights, by class.
     multi_class : "auto", "ovr" or "joint", default="auto"
         "ovr": one binary classifier for each class, against the rest. "joint": one problem for all classes, the true
         class against its best rival. "auto": "joint" if the first call names more than two classes (all labels of
         `fit`, or `classes` of `partial_fit`), else "ovr", where labels may arrive late.
     n_jobs : int or None, default=None
         Threads for shards, for one-vs-rest classes and for prediction; never changes a bit. Without `shards` one
-        binary classifier gains nothing from a second thread.
+        binary classifier uses one thread.
     shards : int or None, default=None
         None: row after row. A number: iterative parameter mixing. The order of each epoch is cut into
         so many shards; each is learned from the weights that the epoch began with, and at its end they are mixed,
@@ -145,17 +145,17 @@ class OnlineLearner(Learner):
     mixing : "uniform", "rows" or "mistakes", default="uniform"
         A shard's share in the mix: 1, its rows, or the mistakes that it made in the epoch (if none did: 1).
     log : bool or "auto", default="auto"
-        Whether to keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
+        If True, keep `log_`. "auto": unless the rule updates on nearly every row, or the log outgrows 5 % of the data
         (or 1 MiB, if that is more).
     """
 
-    _at_once: bool = False
-    """Whether `fit` sees all rows at once, so that only other methods go row by row."""
+    _sees_all_rows: bool = False
+    """True if `fit` solves for all rows at once and only the other methods train row by row."""
     _traits = Traits()
     _watch: TrainingWatch | None = None
     _progressive: ProgressiveErrors | None = None
     _settled = True
-    """Whether the last `fit` ended without mistakes, or by `tol`; True for rules that never settle."""
+    """True if the last `fit` ended without mistakes, or by `tol`; True for rules that never settle."""
     _in_place = False
     _entry_limit: float | None = None
     _row_learner: RowLearner | None = None
@@ -230,12 +230,12 @@ class OnlineLearner(Learner):
 
     @property
     def mistakes_(self) -> Any:
-        """How often y * score <= 0 before the update; per class for one-vs-rest of three classes or more."""
+        """Return the number of rounds with y * score <= 0 before the update; per class for one-vs-rest of 3 or more."""
         return self._count(MISTAKES)
 
     @property
     def updates_(self) -> Any:
-        """How often the rule added to the weights; per class as for `mistakes_`."""
+        """Return the number of updates; per class as for `mistakes_`."""
         return self._count(UPDATES)
 
     @property
@@ -249,13 +249,13 @@ class OnlineLearner(Learner):
 
         `errors_ / t_` is the progressive error of the last weights, not of an average or a vote. A score of 0, or a
         tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
-        against the rest, they are counted as one thread sees all scores, and these can be compared (so not Winnow's).
+        against the rest, they are counted where the scores of classes can be compared (so not Winnow's).
         """
         errors = self._fitted().errors
         if errors is None:
             raise AttributeError(
-                "errors_ was not counted: several threads shared the classes (n_jobs=1 counts it), or the weights "
-                "are known only up to a factor for each class"
+                "errors_ was not counted: the scores of classes can't be compared while these weights are trained, or "
+                "the model was trained without counting errors"
             )
         return errors
 
@@ -461,7 +461,7 @@ class OnlineLearner(Learner):
 
     @property
     def _most_epochs(self) -> int:
-        """The most epochs of `fit`."""
+        """Return the maximum number of epochs of `fit`."""
         return self.max_iter
 
     def _parts(self, features: int, rows: int | None) -> Parts:
@@ -513,7 +513,7 @@ class OnlineLearner(Learner):
             self.seed_ = self._draw_seed()
         if coef_init is not None or intercept_init is not None:
             if go_on:
-                raise ParameterError("coef_init and warm_start=True both say where to begin: give one of them")
+                raise ParameterError("coef_init and warm_start=True both set the initial weights: pass one of them")
             state = self._begun_with(state, len(classes), coef_init, intercept_init)
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
@@ -544,8 +544,8 @@ class OnlineLearner(Learner):
             Their labels.
         classes : array, optional
             In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
-            at any time, with the result that knowing them from the start would have given (one-vs-rest), at the cost
-            of one more binary classifier, which stands in for all labels still to come.
+            at any time, with the same result as if all labels were known from the start (one-vs-rest), at the cost of
+            one more binary classifier, which represents all later labels.
         sample_weight : array, (rows,), optional
             As in `fit`.
 
@@ -581,8 +581,8 @@ class OnlineLearner(Learner):
         state.keep_log(self.log, len(weights) > 0, data.nbytes)
         rounds = int(state.tally.rounds[0])
         # In place, Ctrl-C waits until the rows of mistakes are kept; dual weights keep theirs block by block.
-        at_once = self._in_place and state.history is not None and state.dual is None
-        with uninterrupted() if at_once else nullcontext():
+        indivisible = self._in_place and state.history is not None and state.dual is None
+        with uninterrupted() if indivisible else nullcontext():
             one_pass(self, state, data, codes, weights, IN_ORDER, state.behind + state.rows)
             if not self._in_place:
                 refuse_overflow(state)
@@ -652,7 +652,7 @@ class OnlineLearner(Learner):
 
     @property
     def _reads_first_row(self) -> bool:
-        """Whether the first row chooses the constant feature's value."""
+        """Return whether the first row chooses the constant feature's value."""
         return bool(self.fit_intercept) and self.intercept_scaling == AUTO
 
     def _first_bias(self, entries: Array | None) -> float:
@@ -700,9 +700,9 @@ class OnlineLearner(Learner):
         return theorem, self._of_the_readout()
 
     def _of_the_readout(self) -> list[str]:
-        """Return remarks on what the claims about a run do not say of the weights that predict."""
-        if isinstance(self._fitted().readout, Average):
-            return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
+        """Return remarks on weights that predict and that the claims about a run do not cover."""
+        if isinstance(self._fitted().readout, AVERAGES):
+            return ["the claims are about the run; its average, which predicts, inherits no guarantee on new rows"]
         return []
 
     def _runs(self, rows: LabelledRows) -> dict[ProblemKey, Run]:
@@ -756,5 +756,5 @@ class OnlineLearner(Learner):
 
     def _better_readout(self) -> str:
         """Return a further cure for weights that keep changing."""
-        averages = isinstance(self._state.readout, Average)
-        return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
+        averages = isinstance(self._state.readout, AVERAGES)
+        return "" if averages else ", and predict with an average of the weights (AveragedPerceptron)"

@@ -45,7 +45,7 @@ class Regressor(RegressorMixin, LinearModel):
 
 
 def targets_of(y: Any, rows: int) -> Array:
-    """Return y as finite numbers for that many rows, or raise a ValueError that says what is wrong with it."""
+    """Return y as finite numbers for that many rows, or raise a ValueError that states what is wrong with it."""
     if y is None:
         raise InvalidDataError("this learner requires y to be passed, but the target y is None")
     try:

@@ -8,17 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from linsep.certificates.certificate import Certificate
+from linsep.certificates.certificate import Certificate, refuted_order
 from linsep.certificates.certify import (
     LabelledRows,
     Problems,
     SearchPlan,
+    add_model,
+    add_risks,
     build_certificate,
     find_problems,
     refuse_bad_plan,
+    sha256_of,
 )
 from linsep.certificates.reading import class_name, read_rows
-from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of
+from linsep.certificates.replay import epochs_of
+from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of, seed_of
 from linsep.certificates.theorems import (
     PassiveAggressiveTheorem,
     PerceptronTheorem,
@@ -27,7 +31,7 @@ from linsep.certificates.theorems import (
     Theorem,
     WinnowTheorem,
 )
-from linsep.certificates.witnesses import BracketCallback, write_run
+from linsep.certificates.witnesses import BracketCallback, find_pieces, write_run
 from linsep.engine.arrays import Array
 from linsep.engine.links import P_NORM, SINH, Additive, Imaged, Scaled
 from linsep.engine.runtime import threads
@@ -68,7 +72,7 @@ ANOTHER_LOG = (
 
 def certificate_of(
     learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
-    n_jobs: int | None,
+    n_jobs: int | None, least_error: bool = False, scaling: bool = False, risk: bool = False, shifting: bool = False,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
@@ -86,8 +90,12 @@ def certificate_of(
     remarks += missing
     passes = max((run.passes for run in runs.values()), default=1)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs))
+    plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
     problems, more = find_problems(rows, plan)
+    if least_error or risk:
+        remarks += add_model(learner, rows, problems) or (
+            add_risks(rows, problems, plan, ["PAC-Bayes"]) if risk else []
+        )
     remarks += more if len(rows.classes) > 2 else []
     confidence = {"confidence": 1 - delta} if _one_pass(learner, rows) else {}
     if confidence and any(run.order != "rows" for run in runs.values()):
@@ -105,6 +113,14 @@ def certificate_of(
             remarks.append(f"{key.run}: {facts}")
         else:
             replayed[key.run] = facts | confidence
+            if shifting:
+                reason = _no_pieces(facts, key)
+                replayed[key.run] |= {} if reason else {"pieces": _pieces(facts, key, rows, plan)}
+                remarks += [f"{key.run}: no weights that shift are stated: {reason}"] if reason else []
+            if risk:
+                reason = _no_compression(facts, rows, delta)
+                replayed[key.run] |= {} if reason else {"compression": 1 - delta}
+                remarks += [f"{key.run}: no risk by compression is stated: {reason}"] if reason else []
     try:
         cert = build_certificate(rows, problems, replayed, remarks)
     except ValueError as error:
@@ -118,6 +134,34 @@ def certificate_of(
         return cert
     kept = {name: run for name, run in replayed.items() if name not in dict(broken)}
     return build_certificate(rows, problems, kept, remarks + more)
+
+
+def _no_pieces(run: dict[str, Any], key: ProblemKey) -> str:
+    """Return why a run is not held against weights that shift; "" if it can be."""
+    if run["theorem"] != "perceptron" or run["p"] != 2 or key.kind == "pairs":
+        return "they are known for the perceptron of two classes"
+    return "shards were mixed" if "shards" in run else ""
+
+
+def _pieces(run: dict[str, Any], key: ProblemKey, rows: LabelledRows, plan: SearchPlan) -> list[dict[str, Any]]:
+    """Return weights that shift for the rounds of a run."""
+    return find_pieces(rows.search(key, plan, 0.5), np.concatenate([*epochs_of(run, rows.data.n_rows, None)]))
+
+
+def _no_compression(run: dict[str, Any], rows: LabelledRows, delta: float) -> str:
+    """Return why no risk is stated of the last weights of a run; "" if one can be."""
+    n = rows.data.n_rows
+    if not LEAST_DELTA <= 1 - delta <= 1 - LEAST_DELTA:
+        return f"delta={delta:g} is not from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
+    if {"shards", "arrive"} & {*run} or isinstance(run["order"], list) or run["rounds"] % n:
+        return "it is of one run of whole passes, of which all classes are known from the start"
+    if isinstance(run["order"], dict) and run["order"]["seed"] != seed_of(sha256_of(rows)):
+        return "the rows were shuffled, and a seed can be chosen for a small risk: use shuffle=False or data_seed"
+    exact = run["theorem"] != "winnow" and run.get("p", 2) == 2
+    if not exact and sum(run["updates"]) > run["rounds"] - n:
+        return "the last pass made updates, and scores of powers and exponentials are not exact"
+    refuted = refuted_order(rows.codes[next(epochs_of(run, n, None))], rows.classes)
+    return f"it assumes that rows come in random order, and {refuted}" if refuted else ""
 
 
 def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
@@ -143,7 +187,7 @@ def _replay(
 ) -> dict[str, Any] | str:
     """Return the facts of a run for the checker, or the reason why there are none."""
     if key not in problems:
-        return "not played again, as its rows were not looked at"
+        return "not replayed, as its rows were not read"
     if not len(run.rows):
         return "no updates were made, and so there is nothing to hold against the theorem"
     if run.mixes is not None and (bits_of(run.mixes) > MOST_BITS or sum(map(len, run.mixes)) > MOST_MIXES):
@@ -174,7 +218,7 @@ def among_present(
         if last is None and len(rows.classes) == 2 and classes[-1] == rows.classes[-1]:
             last = runs.get(ProblemKey(bias))
         found = {} if last is None else {ProblemKey(bias): last}
-    what = f"the learner knows classes that no row has: {', '.join(map(repr, others[:5]))}"
+    what = f"the learner has classes that no row has: {', '.join(map(repr, others[:5]))}"
     return few, found, [] if found or not runs else [f"no run is certified: {what}"]
 
 

@@ -1,11 +1,11 @@
-"""Declare what is true of a class of learners, whatever their parameters."""
+"""Declare the properties of a class of learners that do not depend on parameters."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What is true of all learners of a class; what depends on their parameters is a method or property."""
+    """Properties of all learners of a class; those that depend on parameters are methods or properties."""
 
     rules: tuple[type, ...] = ()
     """The rules that parameters may make; empty if a parameter is the rule. A model file with another is refused."""

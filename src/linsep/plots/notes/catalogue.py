@@ -68,7 +68,7 @@ FIGURES = {
     ),
     "mistake_regions": Entry(
         "002", "after one and two examples", "Where the next mistake can lie, and what it does to v",
-        "Whatever example the guess v₁ is wrong about, its step to v₂ goes up along u by γ at least, since no example "
+        "For any example that v₁ mistakes, the step to v₂ goes up along u by at least γ, since no example "
         "lies in the band of the margin.", (10.6, 8.0), panels=True,
     ),
     "cosines": Entry(
@@ -77,7 +77,7 @@ FIGURES = {
         "falls.", (5.2, 5.0), panels=True,
     ),
     "guess_table": Entry(
-        "002", "on-line to batch", "Ten rounds of the perceptron, guess by guess",
+        "002", "on-line to batch", "Ten rounds of the perceptron, hypothesis by hypothesis",
         "A guess counts for every row it was used on, the one it failed on included; the note names only guesses and "
         "results, so the rows here are a reconstruction that gives the same ones.", (5.2, 5.4),
     ),

@@ -220,7 +220,7 @@ REACH = 1.25
 
 
 class Case(NamedTuple):
-    """A guess, the example that it is wrong about, and the guess after."""
+    """A hypothesis, the example of its mistake, and the next hypothesis."""
 
     u: Array
     v1: Array
@@ -229,7 +229,7 @@ class Case(NamedTuple):
 
     @property
     def v2(self) -> Array:
-        """The guess after the second mistake."""
+        """The weights after the second mistake."""
         return self.v1 + self.sign * self.x2
 
 
@@ -290,14 +290,14 @@ def _middle(x: Array, inside: Array) -> Array:
 
 
 def _draw_sum(ax: Axes, given: Case) -> None:
-    """Draw how the second example is added to the guess, or subtracted."""
+    """Draw the update: the second example is added to the weights, or subtracted."""
     plane(ax, REACH)
     _draw_rules(ax, given)
     _draw_vectors(ax, given, second=True)
 
 
 def _draw_up(ax: Axes, given: Case) -> None:
-    """Draw the guesses with u upright, and the heights that they have to reach."""
+    """Draw the weights with u upright, and the heights that they must reach."""
     plane(ax, REACH, "beside u", "along u")
     for k in (1, 2):
         ax.axhline(k * GAMMA, color=style.colour_of(2), linewidth=1.2, linestyle=":", zorder=2)
@@ -333,7 +333,7 @@ IRIS_COLUMNS, RUN_SEED = [1, 3], 15
 """Two widths of iris, and the seed of an order of rows with many mistakes."""
 
 
-class Run(NamedTuple):
+class PerceptronRun(NamedTuple):
     """A perceptron's run, seen from u."""
 
     guesses: Array
@@ -354,7 +354,7 @@ class Run(NamedTuple):
         return np.asarray(self.heights / np.linalg.norm(self.guesses, axis=1))
 
 
-def run() -> Run:
+def run() -> PerceptronRun:
     """Train a perceptron on setosa and versicolor, and find the margin that its theorem is about."""
     iris = load_iris()
     two = iris.target < 2
@@ -365,11 +365,11 @@ def run() -> Run:
     u = u / np.linalg.norm(u)
     rows = np.column_stack([X, np.ones(len(X))])
     gamma = float((np.where(y == 1, 1, -1) * (rows @ u)).min())
-    return Run(replay(clf, X, y)[1:], u, gamma, float(np.linalg.norm(rows, axis=1).max()))
+    return PerceptronRun(replay(clf, X, y)[1:], u, gamma, float(np.linalg.norm(rows, axis=1).max()))
 
 
 def cosines(*, figure: Figure | None = None) -> tuple[Axes, Axes]:
-    """Draw v_k·u and cos(v_k, u) over the mistakes of a perceptron on iris, and what the lemmas say (note 002).
+    """Draw v_k·u and cos(v_k, u) over the mistakes of a perceptron on iris, and the bounds of the lemmas (note 002).
 
     Examples
     --------
@@ -436,7 +436,7 @@ def play() -> Table:
 
 
 def guess_table(*, ax: Axes | None = None) -> Axes:
-    """Draw ten rounds of the perceptron as a table, and the survival count of each guess (note 002).
+    """Draw ten rounds of the perceptron as a table, and the survival count of each hypothesis (note 002).
 
     Examples
     --------
@@ -470,7 +470,7 @@ def guess_table(*, ax: Axes | None = None) -> Axes:
 
 
 def _draw_counts(ax: Axes, table: Table) -> None:
-    """Write beside the rounds of each guess how many there were."""
+    """Write the number of rounds beside those of each hypothesis."""
     _write(ax, 11.4, -0.15, "survived", alpha=0.75)
     ends = np.cumsum(table.survival)
     for k, (count, end) in enumerate(zip(table.survival.tolist(), ends.tolist(), strict=True)):

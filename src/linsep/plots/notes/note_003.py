@@ -38,7 +38,7 @@ OF_FLAT = np.array([-1, -1, -1, -1, 1, 1, 1, 1])
 def constant_dimension(*, figure: Figure | None = None) -> tuple[Any, ...]:
     """Draw points on a line and on a plane, and the same with a constant dimension and its hyperplane (note 003).
 
-    The panels on the left say what a linear program proves, those on the right show the maximum margin's hyperplane.
+    The panels on the left show what a linear program proves, those on the right the maximum margin's hyperplane.
 
     Returns
     -------

@@ -231,7 +231,7 @@ class Picture(Part):
 
 
 def axes(height: float, width: float = 5.2) -> Axes:
-    """Return axes of a new figure of these inches, by default of half a page's width, that no window knows of."""
+    """Return axes of a new figure of these inches, by default of half a page's width, without a window."""
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
@@ -247,7 +247,7 @@ class Example(NamedTuple):
     score : float, optional
         The number that `measure` in :class:`Examples` names.
     place : str
-        Where the row comes from: "row 17", or a file and line.
+        Place of the row: "row 17", or a file and line.
     """
 
     row: str | Mapping[str, object]

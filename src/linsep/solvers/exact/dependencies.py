@@ -3,7 +3,7 @@
 Floats are integers times powers of two, and powers of two are put aside by row and by column, which changes no sign.
 The rank, and which rows and columns carry it, is found modulo a prime so small that float64 products are exact. The
 square system that is left is solved modulo the prime, then modulo its powers (Dixon, 1982), until the fractions that it
-stands for can be told. What is found is multiplied out against every column before it is returned, so that a prime of
+represents can be computed. The result is multiplied out against every column before it is returned, so that a prime of
 bad luck costs time, never truth.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.solvers.exact.linear_systems import (
@@ -48,7 +48,7 @@ CELLS = 1 << 22
 def short(vector: Array, good: Callable[[Array], bool]) -> dict[str, Any]:
     """Return the shortest form of a vector that is still good enough; all its bits where none is.
 
-    `good` tells of a rounded vector whether it still serves.
+    `good` returns whether a rounded vector still serves.
 
     >>> short(np.array([0.3, 0.0, 0.0, -1.0]), lambda v: abs(v[0] - 0.3) < 0.01)
     {'exponent': -7, 'at': [0, 3], 'values': [38, -128]}
@@ -96,9 +96,9 @@ def witness(
     dependency only. Where there are more, rows of small guesses are dropped; if that gives mixed signs, a linear
     program looks for a vertex; then the guess itself is moved to the exact solution that shares its smallest entries.
 
-    `rows` are dense or sparse, times their signs, floats of any exponent. More than 4,096 are too many to look at. A
+    `rows` are dense or sparse, times their signs, floats of any exponent. More than 4,096 are too many to try. A
     column that a sparse row stores twice counts as its float64 sum. `guess` is what lambda is about, up to a factor.
-    The search gives up at the deadline, and where the bit lengths of lambda add up to more than `most_bits`. The
+    The search ends at the deadline, and where the bit lengths of lambda add up to more than `most_bits`. The
     integers, one for each row, have no common factor.
 
     >>> witness([[0.5, 1.0], [-0.75, 0.0], [0.0, -3.0]])
@@ -114,7 +114,7 @@ def witness(
 def dependency(rows: Any, *, deadline: float | None = None, most_bits: int = 8_000_000) -> list[int] | None:
     """Return integers c_i of any sign, not all 0, with sum c_i z_i = 0 exactly; None where the rows are independent.
 
-    None also where the search gives up, as in `witness`, whose arguments these are.
+    None also where the search ends, as in `witness`, whose arguments these are.
 
     >>> dependency([[1.0, 0.0], [0.0, 0.5], [3.0, 4.0]])
     [-3, -8, 1]
@@ -218,14 +218,16 @@ def _by_program(form: DyadicMatrix, seen: Echelon, limits: Limits) -> Array | No
     seconds = min(limits.deadline - time.monotonic(), 1e9)
     if seconds <= 0:
         raise TooMuchError
-    result = linprog(np.zeros(form.shape[0]), A_eq=A, b_eq=b, method="highs-ds", options={"time_limit": seconds})
+    result = optimize.linprog(
+        np.zeros(form.shape[0]), A_eq=A, b_eq=b, method="highs-ds", options={"time_limit": seconds}
+    )
     return None if result.x is None else _log2(np.maximum(result.x, 0.0))
 
 
 def _solution(
     form: DyadicMatrix, residues: Any, system: System, prime: int, positive: bool, limits: Limits
 ) -> list[int] | None:
-    """Return the dependency that a system stands for, without a common factor; None where signs are mixed."""
+    """Return the dependency that a system represents, without a common factor; None where signs are mixed."""
     support = np.append(system.rows, system.free)
     numerators, denominator = lift(form, residues, system, prime, limits)
     values = numerators + [int(g) * denominator for g in system.given.tolist()]

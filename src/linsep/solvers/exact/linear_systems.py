@@ -1,13 +1,13 @@
 """Solve square integer systems exactly (Dixon, 1982).
 
-A sum of lambda_i z_i is 0 in a column whatever power of two the column is multiplied by; a power of two of a row goes
+A sum of lambda_i z_i is 0 in a column multiplied by any power of two; a power of two of a row goes
 into its lambda_i. So rows of 1e300 beside rows of 1e-300 cost no more than their 53 bits.
 
 Remainders modulo a prime below 2^21 are at most 2^20 in size, so that a sum of 4,096 products of two of them is below
 2^53 and rounds nothing.
 
 With A x = b and x = x_0 + x_1 q + x_2 q² + ..., x_k = A^-1 b_k modulo q, and b_{k+1} = (b_k - A x_k) / q has no
-remainder. From x modulo a power of q, twice as long as they are, the fractions can be told by Euclid's algorithm.
+remainder. From x modulo a power of q, twice as long as they are, Euclid's algorithm computes the fractions.
 """
 
 import math
@@ -28,7 +28,7 @@ MOST_ROWS = 4096
 AT_ONCE = 256
 """Columns that are eliminated between two looks at the clock."""
 DOUBT = 40
-"""Bits beyond those that tell a fraction: a wrong one looks right with a chance of 2^-40, before it is checked."""
+"""Bits beyond those that determine a fraction: a wrong one looks right with a chance of 2^-40, before it is checked."""
 
 
 class DyadicMatrix(NamedTuple):
@@ -214,7 +214,7 @@ class TooMuchError(Exception):
 
 
 class Limits(NamedTuple):
-    """The deadline of a search, and the bits that its answer may have."""
+    """The deadline of a search, and the bits that its solution may have."""
 
     deadline: float
     bits: int

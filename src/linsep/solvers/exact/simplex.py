@@ -80,7 +80,7 @@ def decide_exactly(rows: Any, first: Any = None, *, deadline: float | None = Non
 
 
 class _Search:
-    """The rows as integers; tables of some rows and columns are solved until the answer holds for all of them."""
+    """The rows as integers; tables of some rows and columns are solved until the solution holds for all of them."""
 
     def __init__(self, form: DyadicMatrix, deadline: float) -> None:
         self.form, self.limits = form, Limits(deadline, ANY)
@@ -220,7 +220,7 @@ class _Table:
     def solve(self) -> tuple[bool, Array]:
         """Return True and a w that separates the rows, or False and a lambda of rows that cancel out.
 
-        A prime of bad luck hides rows and columns: the answer then holds for the others only.
+        A prime of bad luck hides rows and columns: the solution then holds for the other rows and columns only.
         """
         if self.t not in self.columns:  # the scores of some w are 1 in all rows
             w = self._solution(self.by_column, self.columns, self.basis, self.t, 1)

@@ -1,6 +1,6 @@
 """Dual coordinate ascent for logistic regression on sparse rows.
 
-The dual has one number in [0, 1] for each row and column: the probability a of the wrong answer (multinomial: a
+The dual has one number in [0, 1] for each row and column: the probability a of the wrong class (multinomial: a
 distribution over the classes for each row). The weights are σ² Σ c y a x over all rows (multinomial: for class k,
 σ² Σ c ([y = k] - a_k) x). A visit to a row makes a = s(-y w.x) true for the weights after the visit, by Newton's
 method, and moves them along x: one read of the row, as in a perceptron's pass, but with the step that is best for the
@@ -22,7 +22,7 @@ from linsep.solvers.logistic.objective import LogisticProblem
 from linsep.solvers.products import freeze, times, times_transposed
 
 AHEAD = 8
-"""How many rows ahead of the current one the pass prefetches."""
+"""Number of rows that the pass prefetches."""
 EASE = 0.1
 """See :class:`Ascent`."""
 NEAR = 0.1
@@ -30,7 +30,7 @@ NEAR = 0.1
 STIFF = 300.0
 """Mean σ² c ||x||² up to which dual ascent is tried: the epochs that it needs grow with this number."""
 PATIENCE = 20
-"""It goes on while the gap falls so fast that this many more epochs will do."""
+"""It continues while the gap falls so fast that this many more epochs will do."""
 LEAST = 4
 """Epochs after which its speed is judged."""
 LARGEST = 709.782712893384
@@ -288,7 +288,7 @@ def judge(problem: LogisticProblem, weights: Array, wrong: Array, tol: float) ->
 
     The bound is the duality gap: the relative entropy of the dual's probabilities to the model's, plus
     ||w - σ² Σ c y a x||² / (2 σ²), which the ascent keeps at 0 but for a free bias and rounding. This costs a read of
-    the data: where the first part alone is above `tol` f, it tells how far there is to go, and the bound is infinite.
+    the data: where the first part alone is above `tol` f, it states how far there is to go, and the bound is infinite.
     """
     scores = times(problem.data, weights, problem.jobs)
     seen = problem.evaluate(scores)

@@ -15,7 +15,7 @@ from linsep.solvers.products import sweep, times_transposed
 ROUNDS = 30
 """Power iterations for λ."""
 MARGIN = 1.05
-"""How far above the estimate of λ, which is never too large, L is set."""
+"""Factor of L over the estimate of λ, which is never too large."""
 
 
 @one_blas_thread()
@@ -24,8 +24,8 @@ def gradient_ascent(
 ) -> LogisticSolution:
     """Climb the log-likelihood until a step improves it by no more than `tol` of itself.
 
-    The parameters and the result are those of :func:`linsep.solvers.logistic.newton.newton`. `converged` tells that it
-    no longer improves; `optimality` tells how far the optimum can be at most, which after a stop by `tol` may still be
+    The parameters and the result are those of :func:`linsep.solvers.logistic.newton.newton`. `converged` is True if it
+    no longer improves; `optimality` states how far the optimum can be at most, which after a stop by `tol` may still be
     much.
 
     >>> from linsep.engine.data_kinds import Dense

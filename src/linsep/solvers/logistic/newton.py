@@ -1,7 +1,8 @@
 """Newton's method for logistic regression.
 
-Few weights: the curvature is formed and factored. Many: conjugate gradients, preconditioned by the curvature's
-diagonal, to the accuracy asked for; each product with the curvature is one read of the data.
+Few weights: the curvature is formed and factored. Many: conjugate gradients to the accuracy asked for; each product
+with the curvature is one read of the data. The preconditioner is the curvature's diagonal and, on sparse rows, the rows
+that bend f most (:class:`Preconditioner`).
 
 On nearly separable rows f is almost flat in some directions, and a whole Newton step goes far beyond where its
 quadratic model holds. Once a step had to be shortened a lot, conjugate gradients end where scores would move by more
@@ -11,11 +12,14 @@ On sparse rows with a prior, dual coordinate ascent leads near the optimum first
 """
 
 from functools import partial
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy import linalg
 
 from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr
 from linsep.engine.runtime import one_blas_thread, split
 from linsep.solvers.logistic.dual_ascent import approach
 from linsep.solvers.logistic.objective import ROUNDING, Iterate, LogisticProblem, LogisticSolution, LossTerms
@@ -34,8 +38,13 @@ SHORT, GROWTH = 0.25, 4.0
 """A step shortened to less than the first share sets the radius, and the next whole step multiplies it by the other."""
 PROMISED = 1e-6
 """If no part of a step that should lower f by this share does so, the step is sought within a radius of 1."""
+HEAVY, MOST_HEAVY, MOST_FACTORED = 10.0, 200, 2000
+"""A row is heavy if it bends f by more than the first number times the prior along itself. At most so many rows are,
+and at most so many rows times classes of a softmax."""
+LARGEST = 1e12
+"""The largest entry of the preconditioner's tables: beside it, 1 still has some digits."""
 HALVINGS = 40
-"""How often a step that does not lower f is halved."""
+"""Number of times that a step that does not lower f is halved."""
 
 
 def direction(
@@ -62,10 +71,10 @@ def farthest(problem: LogisticProblem, moves: Array) -> Array:
 def _conjugate(
     problem: LogisticProblem, spread: Array, gradient: Array, aim: Array, radius: Array
 ) -> tuple[Array, Array, Array]:
-    scale = 1.0 / _diagonal(problem, spread)
+    preconditioner = Preconditioner(problem, spread)
     left = -gradient
     step, moved = np.zeros_like(gradient), np.zeros_like(spread)
-    way = scale * left
+    way = preconditioner.solve(left)
     height = problem.groups(left * way)
     cut = np.zeros_like(radius, bool)
     for _ in range(PRODUCTS):
@@ -84,9 +93,10 @@ def _conjugate(
         open_ = (np.sqrt(problem.groups(left**2)) > aim) & ~cut
         if not (open_ & (length > 0)).any():
             break
-        lower = problem.groups(scale * left**2)
+        nearer = preconditioner.solve(left)
+        lower = problem.groups(nearer * left)
         way *= np.where(open_ & (height > 0), lower / np.where(height > 0, height, 1.0), 0.0)
-        way += np.where(open_, scale, 0.0) * left
+        way += np.where(open_, nearer, 0.0)
         height = np.where(open_, lower, 0.0)
     return step, moved, cut
 
@@ -95,11 +105,70 @@ def _turned(problem: LogisticProblem, spread: Array, scores: Array, lo: int, hi:
     return problem.curved(spread[lo:hi], scores, lo, hi)
 
 
-def _diagonal(problem: LogisticProblem, spread: Array) -> Array:
-    """Return the diagonal of the curvature, 1 where it is 0: such a weight does nothing, and never moves."""
-    bent = problem.counts * spread * (1.0 - spread) if problem.multinomial else spread
-    diagonal = times_transposed(problem.data, bent, problem.jobs, squares=True) + problem.penalty
-    return np.where(diagonal > 0, diagonal, 1.0)
+class Preconditioner:
+    """The curvature with the heavy rows H of sparse data whole, and of all others the diagonal: P = D' + Hᵀ S H.
+
+    S is how much the loss bends at a row, a number for each column, or for a softmax a matrix diag(p) - p pᵀ. With
+    S = F Fᵀ, Woodbury's formula is P⁻¹ = D'⁻¹ - D'⁻¹ Hᵀ F (I + Fᵀ H D'⁻¹ Hᵀ F)⁻¹ Fᵀ H D'⁻¹. A row that is much longer
+    than others gives the curvature an eigenvalue far from all others; each takes conjugate gradients some products.
+    """
+
+    def __init__(self, problem: LogisticProblem, spread: Array) -> None:
+        bent = problem.counts * spread * (1.0 - spread) if problem.multinomial else spread
+        self.diagonal = times_transposed(problem.data, bent, problem.jobs, squares=True) + problem.penalty
+        self.diagonal[self.diagonal <= 0] = 1.0  # such a weight does nothing, and never moves
+        heavy = heavy_rows(problem, bent)
+        self.rows: Any = None
+        if len(heavy):
+            self._set_heavy(problem, heavy, spread, bent[heavy])
+
+    def _set_heavy(self, problem: LogisticProblem, heavy: Array, spread: Array, bent: Array) -> None:
+        bias = sp.csr_array(np.full((len(heavy), 1), problem.data.bias))
+        self.rows = sp.hstack([problem.data.take(heavy).to_scipy().astype(np.float64), bias], format="csr")
+        self.columns = self.rows.T.tocsr()
+        floor = np.where(problem.penalty > 0, problem.penalty, self.diagonal / 1000)
+        rest = np.maximum(self.diagonal - self.columns.power(2) @ bent, floor)
+        tables = np.stack([((self.rows / one) @ self.columns).toarray() for one in rest.T])
+        if problem.multinomial:
+            q = np.sqrt(spread[heavy])  # diag(p) - p pᵀ = F Fᵀ for F = diag(q) (I - q qᵀ)
+            F = q[:, :, None] * (np.eye(q.shape[1]) - q[:, :, None] * q[:, None, :])
+            F *= np.sqrt(problem.row_weights[heavy, None, None] if len(problem.row_weights) else 1.0)
+            turned = np.einsum("lij,jlm->iljm", tables, F)
+            tables = np.einsum("ilk,iljm->ikjm", F, turned, optimize=True).reshape(1, q.size, q.size)
+        else:
+            F = np.sqrt(bent)
+            tables *= F.T[:, :, None] * F.T[:, None, :]
+        if not np.abs(tables).max() < LARGEST:
+            self.rows = None  # the inverses would be rounding
+            return
+        self.diagonal, self.F = rest, F
+        self.inverses = np.stack([linalg.inv(t + np.eye(len(t)), check_finite=False) for t in tables])
+
+    def solve(self, left: Array) -> Array:
+        """Return P⁻¹ left, of each column."""
+        found = left / self.diagonal
+        if self.rows is None:
+            return found
+        scores = self.rows @ found
+        if self.F.ndim == 3:
+            inner = np.einsum("ilk,il->ik", self.F, scores)
+            back = np.einsum("ilk,ik->il", self.F, (self.inverses[0] @ inner.ravel()).reshape(inner.shape))
+        else:
+            back = self.F * (self.inverses @ (self.F * scores).T[:, :, None])[:, :, 0].T
+        return found - (self.columns @ back) / self.diagonal
+
+
+def heavy_rows(problem: LogisticProblem, bent: Array) -> Array:
+    """Return the numbers of the heavy rows of sparse data, the heaviest first."""
+    if not isinstance(problem.data, Csr) or not len(problem.data.values):
+        return np.empty(0, np.intp)
+    data = problem.data
+    squares = np.add.reduceat(np.append(np.square(data.values, dtype=np.float64), 0.0), data.indptr[:-1])
+    squares[np.diff(data.indptr) == 0] = 0.0
+    weight = bent.max(axis=1) * (squares + data.bias**2)
+    limit = min(MOST_HEAVY, MOST_FACTORED // bent.shape[1] if problem.multinomial else MOST_HEAVY)
+    most = np.argsort(-weight, kind="stable")[:limit]
+    return most[weight[most] > HEAVY * problem.penalty[0, 0]]
 
 
 def _factored(problem: LogisticProblem, spread: Array, gradient: Array) -> Array:
@@ -201,7 +270,7 @@ class NewtonSearch:
         self.converged = self.stuck = False
         self.done = np.zeros(len(self.at.values), bool)
         self.radius = np.full(len(self.at.values), np.inf)
-        """How far the scores of each group may move in one step."""
+        """Limit of a step, in scores of each group."""
 
     def ended(self) -> bool:
         """Return whether the goal is reached, or nothing is left to do."""
@@ -244,7 +313,7 @@ class NewtonSearch:
         self.radius = np.where(short, GROWTH * moved, self.radius)
 
     def _settled(self, slope: Array, step: Array, moves: Array, cut: Array) -> bool:
-        """Tell, without a prior, whether the model expects next to nothing of the step, in any group."""
+        """Return, without a prior, whether the model expects next to nothing of the step, in any group."""
         self.done = self.done | ((-slope / 2 <= self.tol * self.at.value / len(slope)) & ~cut)
         if self.cause is None and (runs_off(self.problem, step, moves) & (slope < 0)).any():
             self.cause = heaviest(step)

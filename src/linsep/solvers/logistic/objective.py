@@ -26,7 +26,7 @@ MOST = 1e300
 """The limit of products of X, the row weights and the prior: float64 ends not far above."""
 
 ROUNDING = 1e-13
-"""How much of a sum may be rounding."""
+"""Rounding error of a sum, relative to its terms."""
 
 
 class LossTerms(NamedTuple):
@@ -77,7 +77,7 @@ class LogisticSolution(NamedTuple):
 
     @property
     def infinite(self) -> bool:
-        """Whether f has no minimum: it falls forever along some direction."""
+        """Return whether f has no minimum: it falls forever along some direction."""
         return self.cause is not None
 
 
@@ -89,7 +89,7 @@ class LogisticProblem(NamedTuple):
     row_weights: Array
     """The weight of each row, or an empty array where all weigh 1."""
     positives: Array
-    """The class that each column's score speaks for."""
+    """The class that a positive score of each column favours."""
     multinomial: bool
     penalty: Array
     """(features + 1, 1): 1 / σ², or 0 for a weight that no prior holds."""
@@ -97,7 +97,7 @@ class LogisticProblem(NamedTuple):
 
     @property
     def free_bias(self) -> bool:
-        """Whether there is a bias, and no prior on it."""
+        """Return whether there is a bias without a prior."""
         return self.data.bias != 0.0 and self.penalty[-1, 0] == 0.0
 
     @property
@@ -111,7 +111,7 @@ class LogisticProblem(NamedTuple):
         return sums.sum(keepdims=True) if self.multinomial else sums
 
     def targets(self) -> Array:
-        """Tell for each row and column whether the row is of the column's class."""
+        """Return for each row and column whether the row is of the column's class."""
         return self.codes[:, None] == self.positives
 
     def evaluate(self, scores: Array) -> LossTerms:
@@ -140,7 +140,7 @@ class LogisticProblem(NamedTuple):
         return LossTerms(losses, self.residuals(shares, targets), shares, _least(margins, counts))
 
     def residuals(self, chances: Array, targets: Array) -> Array:
-        """Return c (target - p), given each column's probability of the wrong answer, or a softmax's of all classes.
+        """Return c (target - p), given each column's probability of the wrong class, or a softmax's of all classes.
 
         A softmax's residual of the true class is the sum of the other classes' shares: 1 - p would lose its digits.
         """

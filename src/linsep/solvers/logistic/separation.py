@@ -18,19 +18,19 @@ from linsep.solvers.logistic.objective import LogisticProblem, LossTerms
 from linsep.solvers.products import pieces, times, times_transposed
 
 NEARLY = 1e-6
-"""How far a row may move the wrong way, relative to the one that moves farthest, for the step to be looked at."""
+"""Largest move of a row to the wrong side for which a step is examined, relative to the farthest move."""
 ROUNDING = 1e-12
-"""How far a row may move the wrong way after that, relative to |x|.|step|."""
+"""Largest move of a row to the wrong side after turning the step, relative to |x|.|step|."""
 CLEARLY = 1e-9
-"""How far some row has to move the right way, relative to |x|.|step|."""
+"""Least move of some row to the right side, relative to |x|.|step|."""
 TURNS, PRODUCTS = 3, 200
-"""How often the step is turned, and the products with the data that one turn may take."""
+"""Number of turns of the step, and the products with the data that one turn may take."""
 ENTRIES = 1 << 18
-"""Entries that are looked at in one go."""
+"""Entries per block."""
 
 
 def runs_off(problem: LogisticProblem, step: Array, moves: Array) -> Array:
-    """Tell for each group whether a step, whose scores are `moves`, shows a direction that never ends.
+    """Return for each group whether a step, whose scores are `moves`, shows a direction that never ends.
 
     >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[1e8], [1.0], [-1.0]]), bias=0.0)
@@ -102,7 +102,7 @@ def _reach(problem: LogisticProblem, way: Array) -> Array:
 def endless(problem: LogisticProblem) -> int | None:
     """Return a feature whose weight grows forever in some column, as no entry speaks against it, or None.
 
-    `features` stands for the constant feature, as for one column whose rows are all of one side.
+    `features` represents the constant feature, as for one column whose rows are all of one side.
     """
     features = problem.data.n_features
     for positive in problem.positives:
@@ -119,7 +119,7 @@ def endless(problem: LogisticProblem) -> int | None:
 
 
 def separated(problem: LogisticProblem, seen: LossTerms, scores: Array) -> Array:
-    """Tell for each group whether these weights, which no prior holds, separate its rows: they grow forever then."""
+    """Return for each group whether these weights, which no prior holds, separate its rows: they grow forever then."""
     if problem.penalty.any():
         return np.zeros_like(seen.margin, bool)
     return seen.margin > 1e-12 * np.abs(scores).max(initial=0.0)

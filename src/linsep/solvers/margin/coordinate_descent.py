@@ -75,8 +75,8 @@ def one_pass(Data: type[Any]) -> Tiered:
     It changes `dual` and `weights`, and returns (gap, least, most, moved): the estimated gap of the rows visited, the
     extreme violations (projected gradients) and the count of steps. `rows` is the ascending list of rows to visit, in
     which rows at a bound whose gradient lies beyond low or high become GONE. `costs` are the C_i, `squares` the
-    ||x_i||² with the constant feature's share, `soft` tells the squared hinge, and a step moves the constant feature's
-    weight by `pull` times its amount.
+    ||x_i||² with the constant feature's share, `soft` is True for the squared hinge, and a step moves the constant
+    feature's weight by `pull` times its amount.
     """
 
     def kernel(

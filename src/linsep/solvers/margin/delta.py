@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -32,7 +32,7 @@ SURE = 1e-4
 """The accuracy to which scales and shares are sought; the bounds err by its square."""
 TINY = float(np.finfo(np.float64).tiny)
 FALL = -0.3
-"""How r falls with ln C on common data."""
+"""Slope of r against ln C on common data."""
 STEEP, FLAT = -1.0, -0.1
 """The steepest and the flattest fall that a step reckons with."""
 STRIDE = math.log(8.0)
@@ -44,7 +44,7 @@ SMALLEST, LARGEST = 1e-12, 1e12
 READY = 0.2
 """C is corrected once the gap of the soft margin, and the last change of r, are no larger than this share of |r|."""
 LAG = 2.0
-"""How much r is still to change, as a multiple of its last change."""
+"""The remaining change of r, as a multiple of its last change."""
 EARLY = 1.1
 """The estimate of the gap, as a multiple of that asked for, at which the true one is computed."""
 SELDOM = 10
@@ -135,7 +135,7 @@ def best_scale(margins: Array, length: float, root: float) -> tuple[float, float
 
 def _least(function: Callable[[float], float], end: float) -> float:
     """Return where a function that falls and then rises is least between 0 and `end`."""
-    found: Any = minimize_scalar(function, bounds=(0.0, end), method="bounded", options={"xatol": SURE})
+    found: Any = optimize.minimize_scalar(function, bounds=(0.0, end), method="bounded", options={"xatol": SURE})
     return float(found.x)
 
 
@@ -162,7 +162,7 @@ class DeltaBound(NamedTuple):
     iterations: int
     """Passes over the rows."""
     converged: bool
-    """Whether the bracket is as narrow as asked for."""
+    """True if the bracket is as narrow as asked for."""
 
     @property
     def gap(self) -> float:
@@ -184,7 +184,7 @@ def delta_bound(
     data, signs, deadline, watch, seed, jobs
         As for all solvers: see :mod:`linsep.solvers`; the bracket is that of F.
     radius : float
-        R, the largest ||x_i|| with the constant feature. Where floats can't hold it, it is found anew.
+        R, the largest ||x_i|| with the constant feature. Where floats can't hold it, it is found again.
     passes : float, default=1
         T, the passes of the perceptron.
     tol : float, default=0.005
@@ -192,8 +192,8 @@ def delta_bound(
     max_iter : int, default=2000
         The most passes of the search over the rows.
     start : DeltaBound or HardMargin, optional
-        The answer to a like problem, of the same rows: for other `passes`, or another constant feature; or their
-        hard margin, which is the answer where T is large.
+        The solution of a similar problem with the same rows: for other `passes`, or another constant feature; or their
+        hard margin, which is the solution where T is large.
 
     >>> X = Dense(np.array([[2.0, 0.0], [2.0, 1.0], [-2.0, 1.0]]), bias=0.0)
     >>> found = delta_bound(X, np.array([1.0, 1.0, -1.0]), radius=5**0.5, passes=4, tol=1e-9)
@@ -233,7 +233,7 @@ class DeltaSearch:
         self._set_cost(1.0)
 
     def begin_with(self, start: DeltaBound | HardMargin, exponent: int) -> None:
-        """Begin at the answer to a like problem."""
+        """Begin at the solution of a similar problem."""
         bracket, descent = self.bracket, self.descent
         if start.dual.shape != descent.dual.shape:
             rows = len(descent.dual)
@@ -247,7 +247,7 @@ class DeltaSearch:
             self._set_cost(start.cost)
 
     def one_round(self) -> None:
-        """Make a pass or a few; look at what is proved and correct C if that is due."""
+        """Make a pass or a few; update the proved bounds and correct C if that is due."""
         if self.passes >= LONG and self.descent.data.n_features < FEW and self.cost <= STIFF:
             self._jump()
             return

@@ -1,7 +1,7 @@
 """The hard margin: bracket the widest gap between two classes, or prove that there is none.
 
 Each signed row z = y [x, bias] has a 64-bit number h(z), the sum over its entries of sign(z_j) g(j, |z_j|) for a g that
-mixes bits: whole numbers modulo 2^64, so that h(-z) = -h(z) exactly, whatever the order of entries. Opposites are
+mixes bits: whole numbers modulo 2^64, so that h(-z) = -h(z) exactly, in any order of entries. Opposites are
 sought among rows whose numbers are, and compared entry by entry.
 
 With z_i = y_i x_i, the largest margin of a unit w through the origin is the distance from 0 to the hull of the z_i:
@@ -9,7 +9,7 @@ With z_i = y_i x_i, the largest margin of a unit w through the origin is the dis
     max over w of min_i z_i·w / ||w||  =  min over lambda of ||sum of lambda_i z_i||,  lambda >= 0, sum 1.
 
 Any w bounds it from below and any lambda from above. Two searches take turns at lambda (see
-:mod:`linsep.solvers.margin.search`); passes over all rows tell how far apart the bounds are, and each step takes time
+:mod:`linsep.solvers.margin.search`); passes over all rows measure the gap between the bounds, and each step takes time
 linear in the entries. With a free bias the margin is half the distance between the hulls of the two classes: the same
 problem, with lambda summing to 1 in each class.
 """
@@ -130,7 +130,7 @@ class HardMargin(NamedTuple):
     """True: `weights` separates, beyond rounding. False: `dual` is the witness, which sums up to 0 but for rounding.
     None: open."""
     converged: bool
-    """Whether the bracket was closed to `tol`, or the witness found, within the budget."""
+    """True if the bracket was closed to `tol`, or the witness found, within the budget."""
     radius: float
     """The largest ||x_i||, the constant feature included where it is penalised."""
     history: Array
@@ -164,11 +164,11 @@ def hard_margin(
     max_iter : int, default=1000
         The most passes over all rows.
     penalize_bias : bool, default=True
-        Whether the constant feature counts as a feature like all others, in ||w|| as in ||x||; else the bias is free.
+        If True, the constant feature counts as a feature like all others, in ||w|| as in ||x||; else the bias is free.
     zero : float, default=1e-10
         The point of the hull that counts as 0, as a share of the largest ||x_i||. It is refined as far as floats allow.
     enough : float, default=0.0
-        A margin that is no larger is not worth more search: a w that separates is enough then; and where only
+        A margin that is no larger needs no further search: a w that separates is enough then; and where only
         coordinate descent can get on, so are some passes that bring no such w nearer.
     start : float64 array of shape (rows,), optional
         A multiple of some lambda to begin with.
@@ -226,7 +226,7 @@ def _result(bracket: MarginBracket, bias: float) -> HardMargin:
 
 
 def _with_a_zero_row(found: HardMargin, row: int) -> HardMargin:
-    """Return the answer with a row that is 0, given that for the other rows: it is the witness by itself."""
+    """Add a row that is 0 to the solution for the other rows: the zero row alone is the witness."""
     dual = np.zeros(len(found.dual))
     dual[row] = 1.0
     lower, history = min(found.lower, 0.0), np.minimum(found.history, 0.0)
@@ -273,7 +273,7 @@ def separator(
 
 
 def _ruled_out(data: Dense | Csr, signs: Array, rows: Array, jobs: int) -> HardMargin:
-    """Return the answer that these rows, whose mean is 0, are all the proof that is needed."""
+    """Return the solution that consists of these rows, whose mean is 0."""
     points = Points(data, signs, NONE, False, jobs)
     radius = points.radius / points.scale
     dual = np.zeros(data.n_rows)

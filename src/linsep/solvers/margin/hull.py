@@ -9,7 +9,7 @@ one linear system, by a Cholesky factor of G + lift · [same group] that is exte
 the products z_i·z_j). Where a weight would fall below 0, the step ends there and its row leaves; then rows come in
 whose slopes z_i·v lie farthest below that of their group. Each step makes ||v|| smaller, so that no corral comes twice.
 
-Slopes are updated by differences. A caller who hands in fresh ones, summed from the rows themselves, gets an answer
+Slopes are updated by differences. A caller who hands in fresh ones, summed from the rows themselves, gets a solution
 that is refined as by iterative refinement: to rounding, although G has the squared condition of the rows.
 """
 
@@ -31,7 +31,7 @@ from linsep.validation.errors import InvalidDataError
 AT_ONCE = 1 << 17
 """Entries of the data that are copied together, at most."""
 PIVOT = 1e-14
-"""A row whose pivot is below this share of its square depends on the corral, as far as floats can tell."""
+"""A row whose pivot is below this share of its square depends on the corral, up to the rounding of floats."""
 TINY = 1e-15
 """A weight that is not larger is 0."""
 TOGETHER, WORTHY = 8, 0.5

@@ -58,7 +58,7 @@ class MarginBracket:
         self.history: list[tuple[float, float]] = []
 
     def prove(self, dual: Array, rest: Array | None = None) -> tuple[Array, float]:
-        """Sum v afresh and pass over all rows to see what it proves; return the slopes z_i·v and ||v||.
+        """Sum v again and pass over all rows to see what it proves; return the slopes z_i·v and ||v||.
 
         `rest` is what rounding took from lambda: where rows nearly cancel out, it is not little beside v.
         """
@@ -95,12 +95,12 @@ class MarginBracket:
 
     @property
     def separates(self) -> bool:
-        """Whether the w of the lower bound separates, whatever rounding did."""
+        """Return whether the w of the lower bound separates by more than rounding."""
         return self.lower > self.rounding
 
     @property
     def vanished(self) -> bool:
-        """Whether v is 0, as far as it is asked."""
+        """Return whether v is 0, up to the tolerance."""
         return not self.separates and self.upper <= self.zero * self.points.radius
 
     def proved(self) -> bool:
@@ -115,7 +115,7 @@ class MarginBracket:
         return over or self.hopeless() or time.monotonic() >= self.deadline
 
     def hopeless(self) -> bool:
-        """Return whether no larger margin is of use, no w separates, and none has come nearer to it for long."""
+        """Return whether no larger margin is useful, no w separates, and the best w has long not improved."""
         return not self.lasting and not self.separates and self.passes - self.hoped >= PATIENCE
 
 
@@ -255,7 +255,7 @@ class WolfeSearch:
         return np.sort(np.concatenate(found))
 
     def _make_room(self) -> None:
-        """Let go of rows without weight; where too many have one, also of every other: these keep their weights."""
+        """Drop rows without weight; if too many have weight, also every second row: dropped rows keep their weights."""
         held = np.flatnonzero(self.dual[self.corral.rows])
         if len(held) <= FULL:
             self.corral.keep(held)

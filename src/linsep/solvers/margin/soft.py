@@ -5,8 +5,8 @@
     maximise D(a) = sum of a_i - ½ ||sum of a_i y_i x_i||² - [squared hinge] sum of a_i² / (4 C_i),
              0 <= a_i <= C_i, or a_i >= 0 for the squared hinge
 
-For any w and any such a, D(a) <= P(w). The answer is w = sum of a_i y_i x_i. Its gap (P - D) / P bounds the distance
-from the best objective. All sums of the gap are computed afresh, row by row, free of the rounding of the search.
+For any w and any such a, D(a) <= P(w). The solution is w = sum of a_i y_i x_i. Its gap (P - D) / P bounds the distance
+from the best objective. All sums of the gap are computed again, row by row, free of the rounding of the search.
 
 The constant feature is a feature like any other, its weight v a part of ||w||, unless the bias is free: then the dual
 has one more condition, sum of a_i y_i = 0. Either way v would follow each single step, and a pass would be spent on its
@@ -186,7 +186,7 @@ class SoftMargin(NamedTuple):
     iterations: int
     """Passes made over the rows that were not left out."""
     converged: bool
-    """Whether the gap is as small as asked for."""
+    """True if the gap is as small as asked for."""
     rounding: float
     """The most by which rounding may change a score: weights whose y_i w·x_i are all above it separate the rows."""
 
@@ -212,7 +212,7 @@ def soft_margin(
     max_iter : int, default=1000
         The most passes.
     penalize_bias : bool, default=True
-        Whether the constant feature's weight is a part of ||w||; else the bias is free.
+        If True, the constant feature's weight is a part of ||w||; else the bias is free.
 
     >>> X = Dense(np.array([[2.0, 0.0], [3.0, 1.0], [0.0, 0.0]]), bias=1.0)
     >>> found = soft_margin(X, np.array([1, 1, -1]), np.zeros(0), C=10.0, loss="l1", tol=1e-9, penalize_bias=False)
@@ -276,7 +276,7 @@ class SoftDescent:
         """Return costs that lead up to C, from one at which a common row needs few steps.
 
         The variables of rows within the margin are as large as the cost, and a step is no larger than 1 / ||x||²: the
-        answer at a lower cost, scaled up, saves them the way.
+        solution at a lower cost, scaled up, saves them the way.
         """
         present = self.row_weights > 0.0
         if not present.any():
@@ -355,7 +355,7 @@ class SoftDescent:
         self.off = off
 
     def _extrapolate(self, rows: Array, path: Array) -> None:
-        """Go where the passes lead to, as far as a linear recurrence tells (Anderson), if the dual is larger there."""
+        """Extrapolate the passes by a linear recurrence (Anderson), if the dual is larger there."""
         steps = np.diff(path, axis=0)
         gram = np.einsum("ki,li->kl", steps, steps)
         size = float(np.trace(gram))
@@ -374,7 +374,7 @@ class SoftDescent:
             self.dual, self.weights = dual, weights
 
     def proof(self) -> SoftMargin:
-        """Sum all afresh, and see how good it is."""
+        """Recompute all sums and the gap."""
         dual = self.dual if self.pull == self.data.bias else self._balanced()
         weights = self.summed(dual)
         if self.free:
@@ -392,7 +392,7 @@ class SoftDescent:
         return SoftMargin(weights, dual, primal, dual_objective, gap, 0, False, self._rounding(weights))
 
     def recall(self) -> bool:
-        """Let all rows be visited whose variables lie between their bounds or want to; tell whether any can move."""
+        """Let all rows be visited whose variables lie between their bounds or want to; state whether any can move."""
         last = self.weights[-1]
         self.weights = self.summed(self.dual)
         if self.pull != self.data.bias:
@@ -428,7 +428,7 @@ class SoftDescent:
         return total - 0.5 * quadratic
 
     def _balanced(self) -> Array:
-        """Return dual variables near to those at hand whose sum of a_i y_i agrees with the bias; is 0 if it is free.
+        """Return dual variables near the current ones whose sum of a_i y_i agrees with the bias; is 0 if it is free.
 
         What is too much is taken from the variables by their distance to the nearer bound; if that is not enough for a
         free bias, the class with the larger sum is scaled down.

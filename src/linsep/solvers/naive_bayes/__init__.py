@@ -1,1 +1,1 @@
-"""Naive Bayes: counts of classes and features, and the weights that they stand for."""
+"""Naive Bayes: counts of classes and features, and the weights that they represent."""

@@ -11,7 +11,7 @@ from linsep.engine.data_kinds import Csr, Dense
 SPLITTER = 2.0**27 + 1
 """The factor that cuts a float into two halves of 26 bits (Veltkamp)."""
 AT_ONCE = 1 << 20
-"""Entries that are looked at in one go."""
+"""Entries per block."""
 EPS = float(np.finfo(float).eps)
 NEAR = 1e-6
 """Scores that are further apart are not looked at."""

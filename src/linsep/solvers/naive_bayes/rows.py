@@ -11,7 +11,7 @@ from linsep.solvers.products import pieces
 from linsep.validation.errors import InvalidDataError
 
 AT_ONCE = 1 << 20
-"""Entries that are looked at in one go."""
+"""Entries per block."""
 
 
 def refuse_negative(data: Dense | Csr) -> None:
@@ -62,7 +62,7 @@ def groups_of(groups: Any, features: int) -> Array:
 def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
     """Raise a ValueError that names the first row with an entry but 0 and 1, or two ones in a variable's columns.
 
-    `groups` says to which variable each column belongs, 0 and up.
+    `groups` states to which variable each column belongs, 0 and up.
 
     >>> refuse_not_one_hot(Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]), 1.0), np.array([0, 0, 1]))
     Traceback (most recent call last):

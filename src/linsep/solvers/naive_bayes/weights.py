@@ -100,7 +100,7 @@ def multinomial(counts: Array, priors: Array, alpha: float, labels: Sequence[Any
 
 
 def complement(counts: Array, alpha: float, labels: Sequence[Any]) -> BayesWeights:
-    """Return the weights of counts by those of all other classes: the less others have a feature, the more it tells.
+    """Return the weights of counts by the counts of all other classes: rare features there have large weights.
 
     For two classes they are those of :func:`multinomial` with equal priors.
 
@@ -118,7 +118,7 @@ def complement(counts: Array, alpha: float, labels: Sequence[Any]) -> BayesWeigh
 def categorical(counts: Array, groups: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> BayesWeights:
     """Return the weights of one-hot columns: as :func:`multinomial`, over the columns of each variable.
 
-    `groups` says to which variable each column belongs, 0 and up.
+    `groups` states to which variable each column belongs, 0 and up.
     """
     refuse_impossible(counts, alpha, labels)
     order = np.argsort(groups, kind="stable")
@@ -208,9 +208,11 @@ def _cure(flat: Array, floor: float) -> str:
             "give rows that differ within a class, or use LinearProgram, which needs no variance"
         )
     share = (
-        f"raise variance_floor above {floor:g}" if floor else "set variance_floor (1e-9, say, of the largest variance)"
+        f"raise variance_floor above {floor:g}"
+        if floor
+        else "set variance_floor (for example, 1e-9 of the largest variance)"
     )
-    return f"{share}, or leave the feature out: alone it tells these classes apart"
+    return f"{share}, or omit the feature: alone it separates these classes"
 
 
 def refuse_impossible(counts: Array, alpha: float, labels: Sequence[Any], never: str = "never") -> None:
@@ -259,7 +261,7 @@ def _product(a: float, b: Array) -> Pair:
 def _found(
     parts: Callable[[slice], tuple[Array, Array | None]], features: int, priors: Array, unit: float = 1.0
 ) -> BayesWeights:
-    """Return the weights, filled in as `parts` tells them of some features: with the terms of the intercepts, if any.
+    """Return the weights, filled in by `parts` for some features: with the terms of the intercepts, if any.
 
     Both are (features, columns). `unit` is what a term counts for beside its size: the logarithm of a quotient that is
     rounded is off by a few eps however small it is.

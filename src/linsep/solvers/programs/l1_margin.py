@@ -5,7 +5,7 @@ Nothing is copied but the rows that are asked for. All is in the unit 2^exponent
 A program's lambda proves an upper bound on the whole game, and one pass over all rows turns its weights into a lower
 one. Rows below the program's value come in, and rows far above it leave; likewise columns, where there are too many of
 them. New rows are looked for at a program's weights, and half-way between them and the best ones so far: a corner alone
-fits the rows of its program only, and the bracket would close slowly. Both answers are corners wherever that will do,
+fits the rows of its program only, and the bracket would close slowly. Both solutions are corners wherever that will do,
 so that they bear few entries.
 
 With z_i = y_i [x_i, beta], lambda >= 0 of sum 1, and weights u >= 0 of sum 1 (the bias being two features, +beta and
@@ -13,7 +13,7 @@ With z_i = y_i [x_i, beta], lambda >= 0 of sum 1, and weights u >= 0 of sum 1 (t
 
     max over u of min_i z_i·u   =   min over lambda of max_j (sum of lambda_i z_i)_j    (of |...| for any sign).
 
-Any u and any lambda bracket the value, whatever found them.
+Any u and any lambda bracket the value.
 """
 
 import math
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -44,9 +44,9 @@ ENTRIES = 1 << 20
 IDLE = 3
 """Rows, or columns, that a program keeps for each that is at its value; `FIRST`, or ten times `MORE`, are no burden."""
 STEPS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0])
-"""How far to go from the best answer towards a new one."""
+"""Steps from the best solution towards a new solution."""
 HALF = 0.5
-"""Where between the two to look for new rows and columns."""
+"""Point between the two at which new rows and columns are searched."""
 ROUNDING = 1e-12
 """Values nearer to 0 than this are 0, beside entries near 1."""
 FEASIBLE = 1e-10
@@ -265,7 +265,7 @@ class L1Search:
             moves = self.renew_columns(pays, dual, sums, inside.min()) | self.renew_rows(scores, inside)
 
     def renew_rows(self, scores: Array, inside: Array) -> bool:
-        """Take in rows below the program's value, let go of rows far above it; return whether there are new ones."""
+        """Take in rows below the program's value, drop rows far above it; return whether there are new ones."""
         known, value = self.working, inside.min()
         most = IDLE * int(np.count_nonzero(inside <= value + FEASIBLE)) + FIRST
         more = max(MORE, len(known) // 3)
@@ -276,7 +276,7 @@ class L1Search:
         return len(new) > 0
 
     def renew_columns(self, pays: Array, dual: Array, sums: Array, value: float) -> bool:
-        """Take in columns that pay more than the value, let go of those that pay far less; return whether any is new.
+        """Take in columns that pay more than the value, drop those that pay far less; return whether any is new.
 
         They are looked for half-way to a lambda that no column pays much for, and at the corner only if there is none.
         """
@@ -334,7 +334,7 @@ def corners(Z: Any, mirrored: Array, deadline: float) -> tuple[Array, Array] | N
         if left <= 0.0:
             return None
         limit = {"time_limit": left} if left < math.inf else {}
-        u, dual, result = matrix_game(Z, mirrored, partial(linprog, method=method, options=options | limit))
+        u, dual, result = matrix_game(Z, mirrored, partial(optimize.linprog, method=method, options=options | limit))
         if result.x is not None:
             return u, dual
     return None
@@ -353,7 +353,7 @@ class L1Margin(NamedTuple):
     upper: float
     """The value that no weights exceed, to rounding."""
     converged: bool
-    """Whether the bracket is as narrow as was asked, or the value is known to be of no use."""
+    """True if the bracket is within `tol`, or the value can't be used."""
     programs: int
     """The number of linear programs solved."""
 
@@ -372,14 +372,14 @@ def l1_margin(
     data, signs, deadline, watch
         As for all solvers: see :mod:`linsep.solvers`.
     signed : bool
-        Whether weights below 0 are allowed, as in balanced Winnow; else only that of the constant feature is.
+        If True, weights below 0 are allowed, as in balanced Winnow; else only that of the constant feature is.
     enough : float
         A value that is of no use any more, and so is every smaller one: the search ends below it. Little data, which
         are one program, are solved to the end nevertheless.
     tol : float, default=0.003
         The search ends where upper - lower <= tol * upper.
     starts : pairs of weights (features + 1,) and lambda (rows,), or None for either
-        What is known from elsewhere; any weights and any lambda will do, of any size.
+        Start values; any weights and any lambda will do, of any size.
 
     >>> X = Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), bias=1.0)
     >>> found = l1_margin(X, np.array([1.0, 1.0, -1.0, -1.0]), signed=False, enough=0.0)

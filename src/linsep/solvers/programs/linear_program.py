@@ -1,4 +1,4 @@
-"""Halfspaces by linear programming, by HiGHS through scipy, each answer with the other side's proof.
+"""Halfspaces by linear programming, by HiGHS through scipy, each solution with the other side's proof.
 
 With z_i = y_i x_i, the always feasible form of separation, and its dual, are
 
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -55,7 +55,7 @@ class Bracket(NamedTuple):
     iterations: int
     """Steps of the simplex method."""
     converged: bool
-    """Whether the budget was enough; if not, the bracket is that of a first guess."""
+    """True if the budget sufficed; if not, the bracket is that of the initial weights."""
 
 
 class LeastError(NamedTuple):
@@ -70,11 +70,11 @@ class LeastError(NamedTuple):
     bound: float
     """The sum of a_i, or 0 if that is more: to rounding, no weights have less error."""
     separable: bool
-    """Whether `weights` separates the rows, without rounding."""
+    """True if `weights` separates the rows, without rounding."""
     iterations: int
     """Steps of the simplex method."""
     converged: bool
-    """Whether HiGHS came to its end; if not, the weights are a first guess, and the bound is 0."""
+    """True if HiGHS converged; if not, the weights are initial weights, and the bound is 0."""
 
 
 def separate(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget = USUAL) -> Bracket:
@@ -113,7 +113,7 @@ def decide(Z: Any, budget: Budget) -> Bracket:
 
 
 def join_brackets(one: Bracket, other: Bracket) -> Bracket:
-    """Return what an open bracket and another one of the same rows say together."""
+    """Combine an open bracket with another bracket of the same rows."""
     lower, upper = max(one, other, key=lambda b: b.lower), min(one, other, key=lambda b: b.upper)
     if other.separable is not None:
         lower, upper = other, upper if other.separable else other
@@ -124,7 +124,7 @@ def join_brackets(one: Bracket, other: Bracket) -> Bracket:
 
 
 def attempt(Z: Any, form: ProgramForm, budget: Budget) -> Bracket:
-    """Solve the program in that form, and weigh its answer by the rows themselves.
+    """Solve the program in that form, and evaluate its solution on the rows.
 
     Where weights may reach far, t <= 1: the value is another, but above 0 for the same rows.
     """
@@ -144,7 +144,7 @@ def attempt(Z: Any, form: ProgramForm, budget: Budget) -> Bracket:
 def highs(c: Array, budget: Budget, **program: Any) -> Any:
     """Minimise c·x; `x` is None where the budget, or the arithmetic, did not last."""
     options: Any = {"maxiter": budget.max_iter, "time_limit": budget.time_limit}
-    return linprog(c, method="highs", options=options, **program)
+    return optimize.linprog(c, method="highs", options=options, **program)
 
 
 def mixture(coefficients: Array) -> Array:

@@ -1,6 +1,6 @@
 """Signed rows z_i = y_i x_i, scaled for linear programs.
 
-Rows may be multiplied by numbers above 0, and columns be mixed by any invertible matrix: the answer stays. A solver
+Rows may be multiplied by numbers above 0, and columns be mixed by any invertible matrix: the solution stays. A solver
 with tolerances sees margins in one form that are lost in another.
 """
 
@@ -20,9 +20,9 @@ TINY = float(np.finfo(np.float64).tiny)
 BYTES_AN_ENTRY, BYTES_A_LINE = 200, 1000
 """Memory that HiGHS takes for a nonzero entry, and for a row or a column: at most 180, and some 250, as measured."""
 ROUNDS = 8
-"""How often rows and columns are brought nearer to 1."""
+"""Number of times that rows and columns are scaled towards 1."""
 FAR = 2.0**20
-"""How far the weights of balanced rows may reach, beside a margin of 1: HiGHS's tolerance is 2^-23."""
+"""Limit of the weights of balanced rows, for a margin of 1: HiGHS's tolerance is 2^-23."""
 NEAR = 2.0**10
 """The same for orthogonal columns, which need no far weights."""
 SMALL = 1 << 22
@@ -50,7 +50,7 @@ class ProgramRows(NamedTuple):
     matrix: Any
     """csr_array (rows that count, features, and the constant one if there is a bias): y_i [x_i, beta] 2^-exponent."""
     present: Array
-    """Which rows of the data they are."""
+    """Numbers of the rows in the data."""
     exponent: int
     """Of the power of two."""
     features: int
@@ -74,7 +74,7 @@ class ProgramRows(NamedTuple):
 
 
 def program_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget, copies: int = 1) -> ProgramRows:
-    """Return the rows as programs take them, or a ValueError that says how large such a program would be."""
+    """Return the rows as programs take them, or a ValueError that states how large such a program would be."""
     present = np.flatnonzero(row_weights > 0) if len(row_weights) else np.arange(data.n_rows)
     features = data.n_features
     entries = int(np.count_nonzero(data.values)) + (data.n_rows if data.bias else 0)

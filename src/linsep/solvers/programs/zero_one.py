@@ -8,9 +8,9 @@ finds more sets, and weights of few errors. No constant for "large" or "strictly
 in one program, and the sets are a proof of the bound that anyone can check. Their number can grow exponentially: this
 is for small data.
 
-The integer program's costs are in units of the smallest, and HiGHS leaves open what is within TOLERANCE of its answer.
-So the bound is lower than HiGHS has it by as much, unless all costs are whole numbers (of units, or of ones), which it
-is rounded up to. Costs that differ by more than WIDEST would drown in its tolerances, and are refused.
+The integer program's costs are in units of the smallest, and HiGHS leaves open what is within TOLERANCE of its
+solution. So the bound is lower than HiGHS has it by as much, unless all costs are whole numbers (of units, or of ones),
+which it is rounded up to. Costs that differ by more than WIDEST would drown in its tolerances, and are refused.
 """
 
 import math
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy import optimize
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -28,7 +28,7 @@ from linsep.solvers.programs.program_rows import USUAL, Budget, mistakes, progra
 from linsep.validation.errors import InvalidDataError
 
 TOLERANCE = 5e-6
-"""How far HiGHS may be off, in units of the smallest cost; its absolute tolerances are 1e-6."""
+"""Error of HiGHS, in units of the smallest cost; its absolute tolerances are 1e-6."""
 WIDEST = 1e5
 """The largest cost, in units of the smallest."""
 
@@ -49,11 +49,11 @@ class ZeroOne(NamedTuple):
     iterations: int
     """Turns of the two programs."""
     converged: bool
-    """Whether errors = bound within the budget; to 1e-5 of the smallest cost if they are no integers."""
+    """True if errors = bound within the budget; to 1e-5 of the smallest cost if they are no integers."""
 
     @property
     def separable(self) -> bool:
-        """Whether there are no mistakes."""
+        """Return whether there are no mistakes."""
         return not len(self.mistaken)
 
 
@@ -65,7 +65,7 @@ class SeparablePart(NamedTuple):
     witnesses: list[Array]
     """Sets of rows that are not separable, found on the way."""
     open: bool
-    """Whether rounding, or the budget, left a question open."""
+    """True if rounding, or the budget, left a question open."""
 
 
 def fewest_errors(
@@ -169,8 +169,9 @@ def _cheapest_cover(witnesses: list[Array], costs: Array, seconds: float) -> tup
     lengths = [len(witness) for witness in witnesses]
     places = np.concatenate(witnesses), np.concatenate([[0], np.cumsum(lengths)])
     A = sp.csr_array((np.ones(sum(lengths)), *places), shape=(len(witnesses), n))
-    result = milp(
-        costs / unit, integrality=np.ones(n, np.int64), bounds=Bounds(0, 1), constraints=LinearConstraint(A, lb=1),
+    result = optimize.milp(
+        costs / unit, integrality=np.ones(n, np.int64), bounds=optimize.Bounds(0, 1),
+        constraints=optimize.LinearConstraint(A, lb=1),
         options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 0.0},
     )  # fmt: skip
     bound = max(float(result.mip_dual_bound or 0.0) - TOLERANCE, 0.0)
