@@ -46,6 +46,7 @@ def random_floats(n):
     return [value for value in drawn if np.isfinite(value)]
 
 
+@pytest.mark.slow
 def test_shortest_forms_of_all_floats():
     """What repr writes: 17 digits at most, any exponent; nearly all without Python's help."""
     assert hard_share([repr(value) for value in random_floats(20_000)]) < 0.01

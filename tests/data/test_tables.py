@@ -420,6 +420,7 @@ def test_ways_to_write_the_same_table(text):
     assert np.column_stack([got.X, got.y]).tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.slow
 def test_wide_tables():
     names = [f"x{j}" for j in range(20_000)]
     got = read((",".join(names) + ",y\n" + "1.5," * 20_000 + "2\n").encode(), on_error="skip")
@@ -815,6 +816,7 @@ def test_an_arrow_stream_without_its_end_is_an_error_by_name(tmp_path):
     assert len(read(legacy, "arrow").y) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["stream", "file", "parquet"])
 @pytest.mark.parametrize("length", [2**31 - 1, 2**40])
 def test_forged_lengths_are_an_error_by_name(kind, length, tmp_path):
@@ -1743,6 +1745,7 @@ def test_arrow_parses_the_first_part_of_a_table_of_words_once(dtype, monkeypatch
         linsep.read(io.BytesIO(b"a,b,c,label,w\n1,2,x,0,1\n3,4,y,1,-0.50\n"), **options)
 
 
+@pytest.mark.slow
 def test_a_table_is_read_without_pandas(tmp_path):
     """Arrow imports pandas, if it is installed, to convert values of Python and numpy: that takes most of a second."""
     (tmp_path / "rows.csv").write_text('a,w,label\n1,x,no\n,TRUE,yes\n12345678901234567890123,"é",no\n')

@@ -69,6 +69,7 @@ def rows(draw):
     return X, rng.permutation(np.arange(n) % 2)
 
 
+@pytest.mark.slow
 @each_form
 @pytest.mark.parametrize("rate", RATES)
 @given(rows(), st.booleans(), st.booleans())

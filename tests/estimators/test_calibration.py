@@ -529,6 +529,7 @@ def test_an_ensemble_is_that_of_scikit_learn(method, classes):
     assert len(single.calibration_) == (classes if classes > 2 and method != "temperature" else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "temperature"])
 @pytest.mark.parametrize("learner", [AveragedPerceptron(random_state=0), NaiveBayes("bernoulli")], ids=str)
 def test_rows_learned_one_by_one_are_calls_of_one_row(method, learner):
