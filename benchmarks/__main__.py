@@ -20,6 +20,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.timing import Line, Row, Skip, amount
+from linsep.engine.tiers import compiling
 
 GROUPS = (
     "epochs", "multiclass", "narrow", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading",
@@ -32,8 +33,8 @@ QUIET = 0.5
 
 
 def measured(name: str, repeats: int) -> Iterator[Line]:
-    """Yield the lines of a group, which is kept from starting threads of its own."""
-    with threadpool_limits(1), warnings.catch_warnings():
+    """Yield the lines of a group, which is kept from starting threads of its own and from running in Python."""
+    with threadpool_limits(1), compiling("always"), warnings.catch_warnings():
         # Ten epochs on data that are not separable: running out of them is no news here.
         warnings.simplefilter("ignore")
         yield from import_module(f"benchmarks.{name}").lines(repeats)

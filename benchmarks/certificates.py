@@ -13,7 +13,8 @@ perceptron over the rows as they stand, with a bias of 1, and MNIST's pixels fro
 least bound of the Delta trick, in a certificate that is verified.
 
 `python -m benchmarks.certificates runs [name]` prints a table of whole runs of several epochs: sizes, and the processor
-time of the training, of its certificate (with 20 s of search) and of `verify`. PYTHONPATH chooses the sources measured.
+time of the training, of its certificate (with 20 s of search), of `verify`, and of the replay in it. PYTHONPATH chooses
+the sources measured.
 """
 
 import gc
@@ -24,6 +25,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from time import process_time
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -33,6 +35,7 @@ from benchmarks.batch import svc
 from benchmarks.data import Array, DataMissing
 from benchmarks.memory import CLEAR, bytes_of, resident
 from benchmarks.timing import Line, Row, Skip, clock, in_child
+from linsep.certificates.replay import Replay
 from linsep.certificates.schema import ProblemKey
 from linsep.theory.bounds import fall
 
@@ -98,8 +101,9 @@ SEARCH = 20.0
 
 def runs(names: list[str]) -> Iterator[str]:
     """Yield the lines of the table of runs."""
-    yield "| rows | size | rounds | updates | training | certificate | verify | verify / training | file |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    times = "training | certificate | verify | of it replay | verify / training | replay / training"
+    yield f"| rows | size | rounds | updates | {times} | file |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for name, (rows, epochs) in RUNS.items():
         if names and name not in names:
             continue
@@ -108,12 +112,26 @@ def runs(names: list[str]) -> Iterator[str]:
         clf.fit(X[:500], y[:500])
         training = min(clock(partial(clf.fit, X, y), process_time)[0] for _ in range(3))
         making, cert = clock(partial(clf.certificate, X, y, time_limit=SEARCH), process_time)
-        checking, result = clock(partial(linsep.verify, cert, X, y), process_time)
+        (checking, result), replaying = clocked_replay(partial(linsep.verify, cert, X, y))
         run = cert.facts["runs"].get("run", {"rounds": 0, "updates": []})
         proof = f"{checking:.1f} s{'' if result and cert.runs else ', NOT verified'}"
         counts = f"{X.shape[0]:,} x {X.shape[1]:,} | {run['rounds']:,} | {len(run['updates']):,}"
-        times = f"{training:.2f} s | {making:.1f} s | {proof} | {checking / training:.1f}"
+        ratios = f"{checking / training:.1f} | {replaying / training:.1f}"
+        times = f"{training:.3f} s | {making:.1f} s | {proof} | {replaying:.1f} s | {ratios}"
         yield f"| {name} | {counts} | {times} | {len(cert.text()) / 1e6:.2f} MB |"
+
+
+def clocked_replay(call: Callable[[], Any]) -> tuple[tuple[float, Any], float]:
+    """Return (processor time of a call, its result), and the processor time of the replays in it."""
+    took, play = list[float](), Replay.all
+
+    def timed(self: Replay, orders: Any) -> Any:
+        seconds, found = clock(partial(play, self, orders), process_time)
+        took.append(seconds)
+        return found
+
+    with patch.object(Replay, "all", timed):
+        return clock(call, process_time), sum(took)
 
 
 @cache

@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from numba.core import event
 
@@ -64,7 +65,9 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Collect the costs of the processes that share the tests (`pytest -n 2`), if any; close figures after tests."""
-    config.addinivalue_line("markers", "slow: all cases take a second or more; omitted by scripts/test --quick")
+    config.addinivalue_line(
+        "markers", "slow: all cases together take a second or more; omitted by scripts/test --quick"
+    )
     if config.getoption("quick"):
         settings.load_profile("quick")
     config.pluginmanager.register(Figures())
@@ -93,6 +96,18 @@ def pytest_collection_modifyitems(config, items):
         kept = set(items).difference(slow)
         items[:] = [item for item in items if item in kept]
     items.sort(key=lambda item: place_of(item.nodeid))
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector the modules and tests, which stay."""
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for doctests in the package alone: the tests have none, and are many."""
+    found = yield
+    return [part for part in found if not isinstance(part, DoctestModule)]
 
 
 class Figures:

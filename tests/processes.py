@@ -19,16 +19,12 @@ import sys
 import tempfile
 from functools import cache
 from importlib import import_module
+from multiprocessing import forkserver
 from pathlib import Path
 
 NEEDED = (
-    "linsep.cli.app",
-    "linsep.cli.commands",
-    "linsep.cli.jobs",
-    "linsep.data",
-    "linsep.estimators",
-    "linsep.models",
-)
+    "linsep.cli.app", "linsep.cli.commands", "linsep.cli.jobs", "linsep.data", "linsep.estimators", "linsep.models",
+)  # fmt: skip
 """The packages of which the server loads all modules."""
 RELAY = Path(__file__).with_name("relay.py")
 STATE = []
@@ -36,8 +32,18 @@ STATE = []
 
 
 def forked(*args):
-    """Return a command that runs `python -m linsep ARGS`, or `python -c CODE` for two arguments of these."""
+    """Return a command that stands for `python -m linsep ARGS`, or for `python ARGS` if the first of them is -c."""
     return [sys.executable, "-I", "-S", str(RELAY), start(), *map(str, args)]
+
+
+@cache
+def fork_workers():
+    """Have Dask fork the workers of this process from a server that has loaded linsep."""
+    import dask
+    from distributed.utils import get_mp_context
+
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    get_mp_context().set_forkserver_preload(["distributed", "linsep.distributed", *NEEDED])
 
 
 @cache
@@ -55,7 +61,9 @@ def start():
 
 
 def stop():
-    """End the server, so that its time counts as that of a child."""
+    """End the servers, so that their time counts as that of children."""
+    if fork_workers.cache_info().currsize:
+        forkserver._forkserver._stop()
     if STATE:
         process, folder = STATE
         process.communicate()

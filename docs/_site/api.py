@@ -10,8 +10,8 @@ from linsep.estimators.registry import LEARNERS
 TOPICS = {
     "Learners that train row by row": [entry.name for entry in LEARNERS.values() if entry.online]
     + ["OnlineClassifier", "linsep.estimators.base.online.OnlineLearner"],
-    "Learners that solve for all rows at once": [entry.name for entry in LEARNERS.values() if not entry.online]
-    + ["LeastSquaresRegression"],
+    "Learners that solve for all rows at once": [entry.name for entry in LEARNERS.values() if not entry.online],
+    "Regression": ["PassiveAggressiveRegressor", "LeastSquaresRegression"],
     "Explanations": ["explain"],
     "Probabilities": ["CalibratedClassifier", "brier_score"],
     "Certificates": ["certify", "verify", "Certificate", "CertificateError"],
@@ -24,7 +24,7 @@ TOPICS = {
 """Names of `linsep` by topic; a name that no topic has is listed under "Other names"."""
 MODULES = (
     "linsep.transforms", "linsep.rules", "linsep.kernels.functions", "linsep.plots", "linsep.plots.notes",
-    "linsep.theory", "linsep.theory.bounds", "linsep.theory.risk", "linsep.distributed",
+    "linsep.theory", "linsep.theory.bounds", "linsep.theory.risk", "linsep.distributed", "linsep.compat",
 )  # fmt: skip
 """Modules whose public names have pages as well."""
 ERRORS = ("linsep.validation.errors.ParameterError", "linsep.validation.errors.InvalidDataError")

@@ -39,6 +39,18 @@ def pages():
     return {"benchmarks.md": "\n".join(parts)}
 
 
+def strongest(count=5):
+    """Return a table of the fastest work of each group in which linsep needs less time, the highest ratios first."""
+    study = json.loads(MEASURED.read_text(encoding="utf-8"))
+    best = {}
+    for row in study["rows"]:
+        if row.get("ratio", 0) > best.get(row["group"], row | {"ratio": 1})["ratio"] and row["unit"] == "s":
+            best[row["group"]] = row
+    rows = sorted(best.values(), key=lambda row: -row["ratio"])[:count]
+    cells = [(row["work"], row["against"], f"{row['ratio']:.1f}") for row in rows]
+    return "\n".join(["| work | peer | peer's time / linsep's |", "|---|---|---:|", *map(line, cells)])
+
+
 def line(cells):
     """Return a row of a table."""
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
@@ -62,7 +74,7 @@ def section(study, group):
         yield "| work | peer | linsep | peer's | ratio | goal | note |\n|---|---|---:|---:|---:|---:|---|"
         for row in raced:
             goal = f"{row['goal']:.3g}" + ("" if row["reached"] else ", not reached")
-            sides = amount(row["ours"], row["unit"]), amount(row["peer"], row["unit"])
+            sides = (amount(row[side], row["unit"]).replace(" ", "\u00a0") for side in ("ours", "peer"))
             cells = row["work"], row["against"], *sides, f"**{row['ratio']:.2f}**", goal, row["note"]
             yield line(cells)
         yield ""

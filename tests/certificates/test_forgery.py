@@ -160,18 +160,30 @@ def at(facts, path):
     return facts
 
 
+def opened(facts, path):
+    """A copy, and the part of it that has a place; what is not on the way to the place, nor a claim, is shared."""
+    found = part = {**facts, "claims": {**facts["claims"]}}
+    for key in path[:-1]:
+        part[key] = copy.copy(part[key])
+        part = part[key]
+    return found, part
+
+
 def changes(facts, path):
     """The certificate with one place changed, in every way: other values, and its key gone or called otherwise."""
-    *above, key = path
-    found = []
+    key, found = path[-1], []
     for other in others(at(facts, path)):
-        found.append(copy.deepcopy(facts))
-        at(found[-1], above)[key] = other
-    found.append(copy.deepcopy(facts))
-    value = at(found[-1], above).pop(key)
+        changed, part = opened(facts, path)
+        part[key] = other
+        found.append(changed)
+    changed, part = opened(facts, path)
+    value = part.pop(key)
+    found.append(changed)
     if isinstance(key, str):
-        found.append(copy.deepcopy(found[-1]))
-        at(found[-1], above)[key + " "] = value
+        changed, part = opened(facts, path)
+        del part[key]
+        part[key + " "] = value
+        found.append(changed)
     return [other for other in found if other != facts]
 
 

@@ -271,7 +271,7 @@ def test_a_long_run_is_replayed_exactly():
 def test_what_the_time_limit_leaves_is_named():
     facts, X, y = forger.honest("perceptron", np.random.default_rng(2))
     with patch.object(checker.time, "monotonic", iter(range(10**6)).__next__):
-        for seconds in (0.5, 3, 20, 60):
+        for seconds in (0.5, 3, 20, 50):  # the clock is read 60 times
             result = verify(facts, X, y, time_limit=seconds)
             assert not result
             assert result.failures == []
@@ -335,3 +335,56 @@ def test_the_rounds_of_a_file_rise():
     facts, _, _ = forger.honest("perceptron", np.random.default_rng(0))
     rounds = np.cumsum(facts["runs"]["run"]["updates"]).tolist()
     assert all(a < b for a, b in pairwise(rounds))
+
+
+def replayed(facts, X, y, classes, exactly, block):
+    """What a replay states, and in how many blocks floats left rounds open; None if it refuses the run."""
+    left, undecided = [], replay.Replay.undecided
+
+    def watched(self, *given):
+        found = undecided(self, *given)
+        left.append(found.any())
+        return np.ones_like(found) if exactly else found
+
+    with patch.object(replay.Replay, "undecided", watched), patch.object(replay, "MOST_ROUNDS", block):
+        rows = checker.CheckedRows(X, y, classes)
+        (known,) = facts["problems"].values()
+        try:
+            found = replay.Replay(checker.SignedProblem(rows, known, classes), facts["runs"]["run"]).all(None)
+        except ValueError:
+            return None, left
+    events = [(event.row, event.listed, event.step) for event in found.events if event.listed]
+    return found._replace(events=events), left
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-600, 2.0**600])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("classes", ["ab", "abc"])
+def test_floats_and_exact_numbers_replay_a_run_alike(classes, form, scale):
+    """Where floats decide whole blocks, sums, squares and refusals are those of exact numbers."""
+    rng = np.random.default_rng(len(classes))
+    X = rng.normal(size=(90, 4)) * np.repeat([1, 3, 0.1], 30)[:, None]
+    labels = np.array([*classes])[np.argmax(X @ rng.normal(size=(4, len(classes))) + rng.normal(size=(90, 1)), axis=1)]
+    clf = fit(Perceptron(max_iter=6, tol=None, random_state=0, multi_class="joint", log=True), X, labels)
+    cert = json.loads(clf.certificate(X, labels).text())
+    (name,) = cert["runs"]
+    run, known = cert["runs"][name], cert["problems"][cert["runs"][name]["problem"]]
+    known = known | {"bias": known["bias"] * scale, "w": {}, "lambda": {}}
+    rows, decided = form(X * scale), 0
+    for change in (None, *rng.integers(0, len(run["updates"]) - 1, 12).tolist()):
+        other = copy.deepcopy(run)
+        if change is not None:  # an update a round later, or with another rival
+            other["updates"][change] += 1
+            other["updates"][change + 1] -= 1
+            if "rivals" in run and change % 2:
+                other["updates"] = run["updates"]
+                other["rivals"][change] = (run["rivals"][change] + 1) % 3
+        if min(other["updates"]) < 1:
+            continue
+        facts = {"problems": {"": known}, "runs": {"run": other}}
+        fast, left = replayed(facts, rows, labels, [*classes], False, 16)
+        exact, _ = replayed(facts, rows, labels, [*classes], True, 16)
+        assert fast == exact
+        assert (fast is None) == (change is not None)
+        decided += sum(not each for each in left)
+    assert (decided > 20) == (scale == 1.0)

@@ -13,7 +13,7 @@ from linsep.engine.tiers import compiling
 
 WIDE = {"p": 4, "x_max": 1e4}
 """Parameters that depend on the data, which are raw numbers here."""
-QUICK = ("Perceptron", "LogisticRegression", "PassiveAggressiveRegressor")
+QUICK = ("Perceptron",)
 MODELS = [
     *(
         RiverClassifier(of.make_online(**WIDE, log=of.name == "VotedPerceptron"))

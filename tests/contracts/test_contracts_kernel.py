@@ -153,6 +153,7 @@ def test_single_precision_in_many_blocks(kind, monkeypatch):
     assert trace(streamed(single, rows, y, [13]), X) == expected
 
 
+@pytest.mark.slow
 @several
 @every_kernel
 @pytest.mark.parametrize("block", [16, 512])

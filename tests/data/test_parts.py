@@ -135,6 +135,7 @@ def assert_parts(source, count, **options):
     return len(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_parts_together_are_the_whole(tmp_path, name):
     lines, options = TEXTS[name]
@@ -152,6 +153,7 @@ def test_ends_of_lines_and_marks(tmp_path, name, shape):
         assert_parts(put(tmp_path, name, lines, **shape), count, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_several_files_of_any_size(tmp_path, name):
     lines, options = TEXTS[name]
@@ -182,6 +184,7 @@ def test_blocks_are_the_rows_in_order(tmp_path, name):
             assert len(data) <= len(whole) // block_rows + len(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows.svm", "numbers.csv", "worded.csv"])
 def test_any_number_of_parts(tmp_path, name):
     lines, options = TEXTS[name]
@@ -303,6 +306,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 @pytest.mark.parametrize("place", [0, 14, 29])
 def test_faults_are_told_as_of_the_whole(tmp_path, monkeypatch, name, place):
@@ -339,6 +343,7 @@ def test_faults_in_tables_tell_their_row(tmp_path):
         assert str(found.value) == str(wanted.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [["a", "label"], ["a", "b", "label", "w"]])
 def test_tables_are_cut_between_row_groups_and_batches(tmp_path, columns):
     rng = np.random.default_rng(0)

@@ -11,6 +11,7 @@ from tests.data.reader_fuzz import CHECKS, run
 INPUTS = {"npz": 40, "compressed": 60, "parquet": 40, "arrow": 40, "feather": 40}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tier", ["always", "never"])
 @pytest.mark.parametrize("format", CHECKS)
 def test_random_files_are_read_as_a_plain_reference_reads_them(format, tier):

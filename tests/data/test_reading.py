@@ -246,6 +246,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Data type alias 'a':DeprecationWarning")
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
 def test_every_value_of_every_option_is_taken_or_refused(name, option, small_files, tmp_path, monkeypatch):

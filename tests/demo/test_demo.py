@@ -23,6 +23,7 @@ from linsep.demo.report import digit_weights, digits
 from linsep.demo.trials import ONLINE
 from linsep.training.votes import reading_name
 from tests.plots import browser
+from tests.processes import forked
 
 pytestmark = pytest.mark.slow
 
@@ -281,7 +282,7 @@ def test_python_m_linsep_is_the_command():
 
 
 def test_a_closed_pipe_ends_it_quietly(tmp_path):
-    command = [sys.executable, "-m", "linsep", "demo", "--quick", "--out", str(tmp_path)]
+    command = forked("demo", "--quick", "--out", tmp_path)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.readline()
         process.stdout.close()

@@ -16,6 +16,7 @@ from linsep import AveragedPerceptron, NaiveBayes, Perceptron, Winnow, distribut
 from linsep.data.errors import DataError
 from linsep.distributed import work
 from linsep.distributed.sources import source_of
+from tests.processes import fork_workers
 
 dask = pytest.importorskip("dask", reason="the extra linsep[dask] is not installed")
 da = pytest.importorskip("dask.array")
@@ -48,6 +49,7 @@ NUMBERS = {"ignore": ["city", "kind", "said", "worth"]}
 def client():
     """Two processes of one thread on this machine."""
     dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[dask] is not installed")
+    fork_workers()
     with (
         dask_distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50

@@ -17,12 +17,12 @@ from linsep import (
     Perceptron,
     PNormPerceptron,
 )
-from linsep.engine import kernel_cache
+from linsep.engine import kernel_cache, tiers
 from linsep.engine.arrays import UnalignedError, views
 from linsep.engine.data_kinds import first_beyond, highest_index
 from linsep.engine.kernel_cache import notice
 from linsep.engine.passes import learn_classes, learn_pairs, learn_rows, score_classes, score_rows
-from linsep.engine.tiers import COMPILE, LOAD, START, Tiered, compiling, tiered
+from linsep.engine.tiers import CALL, COMPILE, LOAD, START, Tiered, compiling, tiered
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 X, Y = load_iris(return_X_y=True)
@@ -32,7 +32,7 @@ class Counted(Tiered):
     """Counts the calls of each tier."""
 
     def __init__(self, on_disk=False):
-        super().__init__(lambda work: None, lambda work: work, name="counted")
+        super().__init__(lambda work: None, lambda work: work - CALL, name="counted")
         self.calls, self.on_disk = [], on_disk
 
     def plain(self, work):
@@ -46,7 +46,7 @@ class Counted(Tiered):
 
 
 @pytest.mark.parametrize(
-    ("started", "on_disk", "works", "tiers"),
+    ("started", "on_disk", "works", "expected"),
     [
         (True, False, [COMPILE - 1, 1, 1, 1], ["python", "python", "compiled", "compiled"]),
         (False, False, [COMPILE + 1], ["compiled"]),
@@ -55,14 +55,26 @@ class Counted(Tiered):
         (False, True, [START + 1], ["compiled"]),
     ],
 )
-def test_a_kernel_leaves_python_when_its_work_is_worth_it(monkeypatch, started, on_disk, works, tiers):
+def test_a_kernel_leaves_python_when_its_work_is_worth_it(monkeypatch, started, on_disk, works, expected):
     monkeypatch.setattr(Tiered, "started", started)
     monkeypatch.setattr(Tiered, "spent", 0)
     kernel = Counted(on_disk)
     with compiling("auto"):
         for work in works:
             kernel(work)
-    assert kernel.calls == tiers
+    assert kernel.calls == expected
+
+
+def test_calls_are_work(monkeypatch):
+    monkeypatch.setattr(Tiered, "started", True)
+    monkeypatch.setattr(tiers, "COMPILE", 3 * CALL)
+    monkeypatch.setattr(tiers, "LOAD", 0)
+    kernel = Counted()
+    monkeypatch.setattr(kernel, "work", lambda work: 0)
+    with compiling("auto"):
+        for _ in range(5):
+            kernel(0)
+    assert kernel.calls == ["python"] * 3 + ["compiled"] * 2
 
 
 def test_many_kernels_of_little_work_start_the_compiler_together(monkeypatch):

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from linsep import (
     LEARNERS,
+    ROMMA,
     BalancedWinnow,
     KernelPerceptron,
     LogisticRegression,
@@ -88,6 +89,28 @@ def test_a_row_that_brings_names_and_is_refused_leaves_none():
             learner.learn_one(row, label)
         assert state(learner) == before
     assert fixed.predict(frame).tolist() == quiet(Perceptron().fit, frame, y).predict(frame).tolist()
+
+
+@pytest.mark.parametrize("kind", [Winnow, BalancedWinnow])
+def test_rows_of_weight_0_follow_parameters(kind):
+    """The image of the sums is that of the new rate, also where no row is learned."""
+    rows = np.abs(X)
+    learner = quiet(kind(x_max=None, random_state=0).fit, rows, y).set_params(eta=4.0, class_weight={y[0]: 0.0})
+    learner.partial_fit(rows[:1], y[:1])
+    pairs = [(np.arange(rows.shape[1]), row) for row in rows]
+    assert [learner.predict_one(pair) for pair in pairs] == learner.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("aggressive", [False, True])
+def test_romma_refuses_weights_that_multiply_a_step(aggressive):
+    learner = ROMMA(aggressive=aggressive)
+    weights = np.where(np.arange(len(y)) == 3, 2.0, 1.0)
+    for fit in (learner.fit, learner.partial_fit):
+        with pytest.raises(ValueError, match=r"weight 2, but (Aggressive)?Romma projects .*: omit sample_weight"):
+            fit(X, y, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"weight 0\.5, but (Aggressive)?Romma projects"):
+        learner.set_params(class_weight={y[0]: 0.5}).fit(X, y)
+    quiet(learner.set_params(class_weight=None).fit, X, y, sample_weight=np.minimum(np.arange(len(y)), 1))
 
 
 def test_a_refused_row_does_not_follow_parameters():

@@ -65,6 +65,7 @@ def checks():
         yield from cases(CalibratedClassifier(Perceptron(random_state=0, multi_class="ovr"), **how), FAILS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "check"), list(checks()), ids=lambda of: name_of(of) if hasattr(of, "func") else of.on
 )
@@ -139,6 +140,7 @@ def test_the_brier_score_gets_better_and_near_the_best(method, learner, on):
     assert brier_score_loss(labels, scores) < best + 0.01
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize(
     ("name", "classes"), [(name, k) for name, entry in LEARNERS.items() for k in ((2,) if entry.small else (2, 3))]
@@ -465,6 +467,7 @@ def test_a_temperature_of_odd_scores():
     assert late == fit_temperature([[0.0, 1.0, 0.5], [0.5, 0.0, 1.0]], [1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "temperature"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_learners_with_probabilities_alone(method, classes):

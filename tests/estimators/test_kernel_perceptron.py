@@ -84,6 +84,7 @@ def test_integers_in_the_kernels_space_are_exact(classes, multi_class, problem):
     agree(learner, naive(learner, squares(X, X), codes), asked, squares(X, asked), squares(X, X), normalized=1e-11)
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("beta", [0.0, 0.5])
@@ -98,6 +99,7 @@ def test_every_kernel_is_its_matrix(kernel, classes, multi_class, beta):
     agree(learner, machines, asked, by_hand(X, asked) + beta**2, gram, 1e-10, 1e-8)
 
 
+@pytest.mark.slow
 @every_form
 @few
 @given(problem=integer_rows())

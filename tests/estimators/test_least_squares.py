@@ -326,6 +326,7 @@ def name(value):
     return name_of(value) if hasattr(value, "func") else f"{type(value).__name__}-{value.solver}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "check"), list(checks()), ids=name)
 def test_scikit_learn(model, check):
     with warnings.catch_warnings():

@@ -24,6 +24,7 @@ def problem(classes=2, rows=120, seed=0):
     return X, np.argmax(X @ rng.normal(size=(4, classes)) + rng.gumbel(size=(rows, classes)), axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (3, "multinomial")])
@@ -330,6 +331,7 @@ def rare_classes(kind):
     return np.hstack([100 * Z, numbers[groups]]), y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one-hot", "separable", "groups"])
 def test_without_a_prior_newton_comes_near_the_infimum_on_rare_classes(kind):
     X, y = rare_classes(kind)

@@ -59,6 +59,7 @@ def rows():
     }
 
 
+@pytest.mark.slow
 @every_learner
 @machines
 @pytest.mark.parametrize("more", [{}, {"fit_intercept": False}, {"n_jobs": 2}])

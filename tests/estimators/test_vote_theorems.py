@@ -44,6 +44,7 @@ def runs():
     return dict(zip(("share", "risk", "random", "vote", "negative"), np.array(found).T, strict=True))
 
 
+@pytest.mark.slow
 def test_the_mean_risk_of_the_hypotheses_is_the_share_of_mistakes(runs):
     excess = runs["risk"] - runs["share"]
     assert excess.mean() <= within(excess)

@@ -20,6 +20,7 @@ REMARKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("readout", REMARKS)
 def test_the_claims_are_the_perceptrons_and_the_remark_is_the_readouts(readout, y):

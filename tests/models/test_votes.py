@@ -48,6 +48,7 @@ def squared(A, B):
     return (A @ B.T) ** 2
 
 
+@pytest.mark.slow
 @every_kind
 @every_form
 @every_table
@@ -88,6 +89,7 @@ def test_labels_that_come_late_come_after_loading_too(kind, multi_class, weighte
     same_answers(portrait(second, X), portrait(first, X))
 
 
+@pytest.mark.slow
 @every_kind
 @every_table
 @pytest.mark.parametrize("shuffle", [True, "once", "blocks", False])

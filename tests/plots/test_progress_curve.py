@@ -66,7 +66,7 @@ def test_windows_are_differences():
     assert dashed.get_xdata()[0] == 300
     np.testing.assert_allclose(window.get_data(), [[0, 100, 300, 400], [0.2, 0.2, 0.1, 0.5]])
     np.testing.assert_allclose(so_far.get_data(), [[100, 300, 400], [0.2, 40 / 300, 90 / 400]])
-    assert title(ax) == "Error in windows: 50.0 % in the last, 22.5 % of all 400 rows"
+    assert title(ax) == "Error: 50.0 % in the last window, 22.5 % of all rows"
     for rows, errors in (([1, 1], [0, 0]), ([2, 4], [2, 1]), ([2, 4], [1, 4]), ([2], [1, 2])):
         with pytest.raises(ValueError, match=r"rows has|errors has"):
             windows(rows, errors)

@@ -38,8 +38,7 @@ DATA = {
     "dense": Dense(frozen(TABLE), 1.0),
     "float32": Dense(frozen(TABLE.astype(np.float32)), 1.0),
     "csr": as_csr(TABLE),
-    "csr of float32": as_csr(TABLE.astype(np.float32)),
-    "csr of int64": as_csr(TABLE, np.int64),
+    "csr of float32 and int64": as_csr(TABLE.astype(np.float32), np.int64),
     "a row of zeros": Dense(frozen(np.vstack([TABLE[1:], np.zeros(9)])), 0.0),
 }
 

@@ -35,6 +35,7 @@ from linsep.certificates.schema import (
 from linsep.certificates.theorems import Theorem, theorem_of
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
+from linsep.engine.runtime import one_blas_thread
 from linsep.theory import risk
 from linsep.theory.exchangeability import LabelOrder
 from linsep.validation.errors import ParameterError
@@ -477,7 +478,8 @@ def verify(
     if time_limit is not None and not time_limit > 0:
         raise ParameterError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
     try:
-        return Result(_check_claims(facts, X, y, orders, time_limit))
+        with one_blas_thread():  # products of blocks are small: more threads would only wait for each other
+            return Result(_check_claims(facts, X, y, orders, time_limit))
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:

@@ -32,7 +32,7 @@ from linsep.certificates.witnesses import (
 )
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.runtime import threads
+from linsep.engine.runtime import one_blas_thread, threads
 from linsep.solvers.exact.dependencies import exact, written
 from linsep.solvers.margin.column_scaling import column_scaling, scaled_columns
 from linsep.solvers.margin.coordinate_descent import squared_norms
@@ -63,9 +63,9 @@ class SearchPlan(NamedTuple):
     watch: BracketCallback | None = None
     jobs: int = 1
     least_error: bool = False
-    """If True, bound the fewest errors."""
+    """True if bounds of the fewest errors are sought."""
     scaling: bool = False
-    """If True, search for a scaling of the columns."""
+    """True if a scaling of the columns is sought."""
 
 
 class LabelledRows(NamedTuple):
@@ -397,6 +397,7 @@ def sha256_of(rows: LabelledRows) -> str:
     return _checked(rows).sha256
 
 
+@one_blas_thread()
 def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
     seen = _checked(rows)

@@ -74,23 +74,15 @@ def power(a: Any, way: Context, e: Fraction = HALF) -> Fraction:
     return a if not a else exact if whole else beside("exp", e * beside("ln", a, way), way)
 
 
-def best_ratio(norms: list[int]) -> Fraction:
-    """Return the largest of norms[j - 1] / j."""
-    best, at = norms[0], 1
-    for j, q in enumerate(norms, 1):
-        best, at = (q, j) if q * at > best * j else (best, at)
-    return Fraction(best, at)
-
-
 def stated(q: Fraction, way: Context) -> str:
     """Return a number as certificates state it."""
     return f"{(c := Context(9, way.rounding)).divide(Decimal(q.numerator), Decimal(q.denominator)).normalize(c):f}"
 
 
 def vector(witness: Facts, size: int) -> Array:
-    """Return a witness in full, as Python's integers; long ones are written in base 16."""
+    """Return a witness in full, as Python's integers."""
     full = np.zeros(size, object)
-    full[witness.get("at", range(size))] = [int(v, 16) if isinstance(v, str) else int(v) for v in witness["values"]]
+    full[witness.get("at", range(size))] = integers(witness)
     return full
 
 
@@ -109,9 +101,9 @@ def cosine_down(score: int, length2: int) -> int:
 
 
 def limbs(vector: Array, width: int) -> list[tuple[int, Array]]:
-    """Return Python's integers as sums of short ones: (shift, int64 array)."""
+    """Return Python's integers as sums of short ones: (shift, float array)."""
     size, sign, longest = abs(vector), np.where(vector < 0, -1, 1), int(abs(vector).max()).bit_length()
-    return [(k, (size // (1 << k) % (1 << width)).astype(np.int64) * sign) for k in range(0, longest, width)]
+    return [(k, (size // (1 << k) % (1 << width)).astype(np.float64) * sign) for k in range(0, longest, width)]
 
 
 def windows(values: Array, low: int, width: int) -> Iterator[tuple[int, Array]]:
@@ -229,18 +221,38 @@ class SignedProblem:
         self.dual = {k: vector(v, self.n) for k, v in known["lambda"].items()}
         self.scores = {k: np.zeros(self.n, object) for k in self.w}
         self.point = {k: np.zeros(self.p, object) for k in self.dual}
-        longest = 2 * (len(classes) - 1) * (BLOCK_ENTRIES + rows.n + rows.p)
-        width = (62 - longest.bit_length()) // 2
-        work = [(self.scores[k], 0, *piece) for k, w in self.w.items() for piece in limbs(w, width)]
-        work += [(self.point[k], 1, *piece) for k, a in self.dual.items() for piece in limbs(a, width)]
+        self.add_products()
+
+    def add_products(self) -> None:
+        """Compute the scores of each w, and the sum of the rows of each lambda: products of digits, exact in floats."""
+        width = (53 - max(self.n, self.p).bit_length()) // 2  # no sum has more terms
+        weights, shares = ({k: limbs(w, width) for k, w in of.items()} for of in (self.w, self.dual))
+        points, added = {k: dict[int, Array]() for k in shares}, 0
         for r, c, v in self.blocks():
+            first, last = (int(r.min()), int(r.max()) + 1) if len(r) else (0, 0)
             for shift, part in windows(v, self.low, width):
-                for out, turn, more, piece in work:
-                    self.tick()
-                    total = np.zeros(len(out), np.int64)
-                    np.add.at(total, (r, c)[turn], part * piece[(c, r)[turn]])
-                    hit = np.flatnonzero(total)
-                    out[hit] += total[hit].astype(object) << (shift + more)
+                for k, pieces in weights.items():
+                    for more, piece in pieces:
+                        self.tick()
+                        found = np.bincount(r - first, part * piece[c], last - first).astype(np.int64)
+                        self.scores[k][first:last] += found.astype(object) << (shift + more)
+                for k, pieces in shares.items():
+                    for more, piece in pieces:
+                        self.tick()
+                        found = np.bincount(c, part * piece[r], self.p).astype(np.int64)
+                        points[k][shift + more] = points[k].get(shift + more, 0) + found
+                added += 1
+                if added % 512 == 0:
+                    self.carry_points(points)  # before sums of 512 numbers below 2^53 are beyond int64
+        self.carry_points(points)
+
+    def carry_points(self, points: dict[str, dict[int, Array]]) -> None:
+        """Add sums of short integers to the long ones."""
+        for k, sums in points.items():
+            for shift, total in sums.items():
+                hit = np.flatnonzero(total)
+                self.point[k][hit] += total[hit].astype(object) << shift
+            sums.clear()
 
     def columns_kept(self) -> Array:
         """Return the columns that count: all, or of wide rows those with an entry or a weight, an empty one, the bias.
@@ -309,7 +321,8 @@ class SignedProblem:
             for r, _, v in self.blocks():
                 np.add.at(sums, r, np.ldexp(np.abs(v), -size) ** float(P))
         near, term = self.each(sums >= (1 - loss) * sums.max()), self.cached(lambda a: power(a, way, P))
-        most = max((sum((term(abs(x)) for x in z), Fraction()) for _, _, z in near), default=Fraction())
+        square = P == 2  # of integers, without fractions
+        most = max((sum(x * x if square else term(abs(x)) for x in z) for _, _, z in near), default=0)
         return power(most, way, 2 / P) * self.unit**2
 
     def margin2(self, k: str, norm: str) -> Fraction:
@@ -469,9 +482,9 @@ class SignedProblem:
         P, w = Fraction(run["p"]), run["witness"]
         image = self.cached(lambda s: [power(abs(s), way, P) for way in (DOWN, UP)])
         if "updates" in run and P == 2:
-            updates = [event for event in self.replay(run).events if event.listed]
-            rows, norms = [event.row for event in updates], [event.norm2 for event in updates]
-            worst, last, X2 = best_ratio(norms) * self.unit**2, norms[-1] * self.unit**2, self.radius2
+            found = self.replay(run)
+            rows, X2 = [event.row for event in found.events if event.listed], self.radius2
+            worst, last = found.ratio * self.unit**2, found.norm2 * self.unit**2
         else:
             powers = partial(Image, plain=0, rate=0.0, power=float(P))
             played = [*self.play(run, image, found=self.replay(run, powers) if "updates" in run else None)]
@@ -624,7 +637,7 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
     for name, problem in problems.items():
         entries[name] = (rows.nonzeros + rows.n) * (2 * (many - 1) if problem["positive"] is None else 1)
         bits = [
-            max((v.bit_length() for v in integers(w)), default=0)
+            max(map(abs, integers(w)), default=0).bit_length()
             for side in ("w", "lambda")
             for w in problem[side].values()
         ]

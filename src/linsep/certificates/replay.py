@@ -4,10 +4,14 @@ A run in a file is an order of the rows and the numbers of the rounds with an up
 integers times a power of two, as digits of `width` bits (of either sign), which floats multiply and add without
 rounding. A block of rounds is one product with the nearest floats of v at its start, and one with the rows that are
 added within it. With n terms, a float product differs from the exact one by less than
-(n + 4) 2^-53 sum |x||v| <= (n + 4) 2^-53 ||x|| ||v||: scores beyond that are decided; all others, and those of all
-listed rounds, are computed exactly. A listed round must be an update of the rule, and no other round may be one; a
-round whose score is next to 0, up to 1e-9 of the sum of its terms' sizes, may be either, as the training's floats are
-rounded: such rounds are counted, and a claim states how many they are.
+(n + 4) 2^-53 sum |x||v| <= (n + 4) 2^-53 ||x|| ||v||: scores beyond that are decided, and all others are computed
+exactly, with those of all listed rounds of their block. A listed round must be an update of the rule, and no other
+round may be one; a round whose score is next to 0, up to 1e-9 of the sum of its terms' sizes, may be either, as the
+training's floats are rounded: such rounds are counted, and a claim states how many they are.
+
+The largest ||v||² / k after k updates is exact: a block in which floats show that it stays below the largest so far
+needs no more. The steps of passive-aggressive and of ROMMA follow from exact scores, so that all their rounds are
+computed exactly.
 
 Where shards were mixed, all shards of an epoch begin with the same v, and v becomes the mean of theirs, weighted by
 their shares; v is then a fraction, whose denominator is `scale`.
@@ -44,7 +48,10 @@ STEPPED = ("passive_aggressive", "romma")
 
 
 class Event(NamedTuple):
-    """A round that was computed exactly: an update, or one whose score is next to 0."""
+    """A round that counts: an update, or one whose score is next to 0.
+
+    The score and what follows are 0 where floats decided the round.
+    """
 
     row: int
     """The signed row."""
@@ -76,6 +83,10 @@ class Replayed(NamedTuple):
     """The SHA-256 of the sums of the updates, in float64 as the training adds them."""
     order: str
     """The SHA-256 of the orders of all epochs until one without an update."""
+    ratio: Fraction
+    """The largest ||v||² / k after k updates, if no shards were mixed."""
+    norm2: int
+    """||v||² at the end, if no shards were mixed."""
     others: tuple[int, int] | None = None
     """If a risk is stated: the rows that were updated, and the errors of the last sums on all others."""
 
@@ -166,7 +177,9 @@ class Replay:
         self.v, self.scale = np.zeros((self.p + 1, self.classes)), 1
         self.near, self.floats = np.zeros((self.p + 1, self.classes)), np.zeros((self.classes, self.p + 1))
         self.image = None if image is None else image(self.near)
-        self.events, self.norm2, self.rounded, self.missed, self.mistakes = list[Event](), 0, 0, 0, 0
+        self.events, self.rounded, self.missed, self.mistakes = list[Event](), 0, 0, 0
+        self.norm2: int | None = 0  # None after updates that floats decided
+        self.updates, self.ratio, self.least_ratio, self.mixed_run = 0, Fraction(), 0.0, "shards" in run
         self.reach, self.reach_before = 0.0, 0.0
         self.first, self.alone = np.zeros(self.classes, np.int64), 0
         if run.get("arrive"):  # rows before a second class arrives have no rival, and are no mistakes
@@ -217,9 +230,10 @@ class Replay:
         """Return signed rows as floats, with their constant feature, which comes last."""
         problem, n = self.problem, len(rows)
         if not self.sparse:
-            Z = np.empty((n, self.p + 1))
-            Z[:, :-1], Z[:, -1] = self.X[rows], problem.beta
-            return Z if problem.pairs else np.multiply(Z, problem.sign[rows][:, None], out=Z)
+            Z, signs = np.empty((n, self.p + 1)), problem.sign[rows].astype(np.float64)
+            np.multiply(self.X[rows], signs[:, None], out=Z[:, :-1])
+            Z[:, -1] = problem.beta * signs
+            return Z
         starts, counts = self.X.indptr[rows], self.X.indptr[rows + 1] - self.X.indptr[rows] + 1
         ends = np.cumsum(counts, dtype=np.int64)
         at = np.arange(ends[-1] if n else 0) + np.repeat(starts - (ends - counts), counts)
@@ -341,30 +355,46 @@ class Replay:
         self.reach = self.reach_before = length(self.near)
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
-    def undecided(self, Z: Any, rows: Array, places: Array, rivals: Array) -> Array:
-        """Return whether the floats leave open that a round is no update; v is that of the block's start."""
+    def undecided(self, Z: Any, U: Any, rows: Array, places: Array, rivals: Array) -> Array:
+        """Return whether the floats leave open that a round is an update where listed, and none elsewhere.
+
+        v is that of the block's start, and U are the rows at `places`. All rounds are open if ||v||² / k may grow.
+        """
         if self.image is not None:
             scores, sizes = Z @ self.image.weights, abs(Z) @ self.image.sizes
             terms = self.longest + 32 + self.image.slack
             slack = terms * 2.0**-53 * sizes + self.longest * self.problem.entry * 2.0**-1000
             return ~(np.isfinite(scores) & (scores > 3 * slack))
-        steps = self.signs(rows[places], rivals).astype(np.float64)
-        scores, reach = Z @ self.near, self.reach + 2 * float(self.norms[rows[places]].sum())
+        at, norms = np.arange(len(rows)), self.norms[rows]
+        scores, reach = Z @ self.near, self.reach + 2 * float(norms[places].sum())
         if len(places):
-            products = Z @ (self.block(rows[places]) if self.sparse else Z[places]).T
+            products = Z @ U.T
             products = products.toarray() if self.sparse else products
-            scores = scores + np.where(places < np.arange(len(rows))[:, None], products, 0.0) @ steps
+            earlier = np.where(places < at[:, None], products, 0.0)
+            scores = scores + earlier @ self.signs(rows[places], rivals).astype(np.float64)
         terms = self.longest + len(places) + 32
-        slack = terms * (2.0**-52 * self.norms[rows] * reach + 2.0**-1060 * (1 + len(places)))
+        slack = 3 * terms * (2.0**-52 * norms * reach + 2.0**-1060 * (1 + len(places)))
+        margins = scores[:, 0].copy()
+        sure = np.ones(len(rows), bool)
         if self.problem.pairs:
             own = self.problem.rows.codes[rows]
-            right = scores[np.arange(len(rows)), own]
+            right = scores[at, own]
             scores[rows[:, None] < self.first] = -np.inf
-            scores[np.arange(len(rows)), own] = -np.inf
+            scores[at, own] = -np.inf
             margins = right - scores.max(axis=1)
-        else:
-            margins = scores[:, 0]
-        return ~(np.isfinite(margins) & (margins > 3 * slack)) & (rows >= self.alone)
+            rival = scores[places, rivals]
+            scores[places, rivals] = -np.inf
+            sure[places] = rival - scores[places].max(axis=1) > slack[places]
+        margins[places] *= -1
+        sure &= np.isfinite(margins) & (margins > slack)
+        sure[rows < self.alone] = True
+        sure[places[rows[places] < self.alone]] = False
+        if not self.mixed_run and sure.all() and len(places):
+            square, more = float(np.square(self.near).sum()), norms[places] ** 2 * (1 + self.problem.pairs)
+            off = (self.p * self.classes + terms) * 2.0**-50 * (square + more + 2 * np.abs(margins[places])).sum()
+            most = square + np.cumsum(more - 2 * margins[places]) + off + 6 * slack[places].sum()
+            return np.full(len(rows), not (most / (self.updates + 1 + np.arange(len(places))) < self.least_ratio).all())
+        return ~sure
 
     def signs(self, rows: Array, rivals: Array) -> Array:
         """Return what a step adds of a signed row to the sums of each class."""
@@ -382,7 +412,15 @@ class Replay:
         listed[places] = rivals
         chosen = np.ones(len(rows), bool)
         if not self.stepped:
-            chosen = self.undecided(self.block(rows), rows, places, rivals)
+            Z = self.block(rows)
+            U = self.block(rows[places]) if self.sparse else Z[places]
+            chosen = self.undecided(Z, U, rows, places, rivals)
+            if self.image is None and not chosen.any():
+                self.move(rows[places], U, self.split(U), self.signs(rows[places], rivals).astype(object))
+                self.events += [Event(row, True, 0, 0, 1, 0) for row in self.signed(rows[places], rivals).tolist()]
+                self.updates, self.mistakes = self.updates + len(places), self.mistakes + len(places)
+                self.norm2 = self.norm2 if self.mixed_run or not len(places) else None
+                return
             chosen[places] = True
         rows, listed, checked = rows[chosen], listed[chosen], False
         while len(rows):  # up to a round that exact numbers do not decide; then that one is the first
@@ -390,6 +428,34 @@ class Replay:
             rows, listed, checked = rows[done:], listed[done:], not done
             if checked:
                 self.refuse_unless_next_to_0(int(rows[0]), int(listed[0]))
+
+    def signed(self, rows: Array, rivals: Array) -> Array:
+        """Return the numbers of the signed rows of updates."""
+        return rows * self.rivals + (rivals - (rivals > self.problem.rows.codes[rows]) if self.problem.pairs else 0)
+
+    def move(self, rows: Array, Z: Any, parts: Digits, amounts: Array) -> None:
+        """Let v += amounts * rows, in floats, too."""
+        if not len(rows):
+            return
+        self.add(Z, parts, self.scale * amounts)
+        if not self.stepped:
+            self.add_floats(Z, amounts.astype(np.int64))
+        self.reach += 2 * float(self.norms[rows].sum())
+        if self.reach > 2 * self.reach_before:
+            self.reach = self.reach_before = length(self.near)
+
+    def square(self) -> int:
+        """Return ||v||², which is known up to updates that floats decided."""
+        if self.norm2 is None:
+            digits = self.v.astype(np.int64).reshape(len(self.v), -1, self.classes)
+            starts = range(0, len(self.v) * self.classes, 1 << 16)  # sums of so many products are below 2^63
+            products = {
+                (a, b): np.add.reduceat((digits[:, a] * digits[:, b]).ravel(), starts).astype(object).sum()
+                for a in range(digits.shape[1])
+                for b in range(digits.shape[1])
+            }
+            self.norm2 = sum(int(of) << ((a + b) * self.width) for (a, b), of in products.items())
+        return self.norm2
 
     def play_exactly(self, rows: Array, rivals: Array, checked: bool) -> int:
         """Play rounds exactly, and return how many; `rivals` are -1 where no update is listed, else 0 in two classes.
@@ -428,13 +494,7 @@ class Replay:
         if last < len(which):
             added = self.block(rows[which[:last]])
             more = self.split(added)
-        if last:
-            self.add(added, more, self.scale * steps[:, None] * signs.astype(object))
-            if not self.stepped:
-                self.add_floats(added, signs)
-            self.reach += 2 * float(self.norms[rows[which[:last]]].sum())
-            if self.reach > 2 * self.reach_before:
-                self.reach = self.reach_before = length(self.near)
+        self.move(rows[which[:last]], added, more, steps[:, None] * signs.astype(object))
         return done
 
     def decided(self, found: Array, rows: Array, rivals: Array, checked: bool) -> tuple[Array, int]:
@@ -459,7 +519,7 @@ class Replay:
         self, found: Array, rows: Array, rivals: Array, inner: Array, norms: Array, checked: bool
     ) -> tuple[Array, Array, int]:
         """Return scores as `decided` does, with the steps, which follow from them one after the other."""
-        scores, steps, k, length2 = found.copy(), np.zeros(len(norms), object), 0, self.norm2
+        scores, steps, k, length2 = found.copy(), np.zeros(len(norms), object), 0, self.square()
         for j, listed in enumerate((rivals >= 0).tolist()):
             scores[j] += self.scale * sum((inner[j, :k] * steps[:k]).tolist())
             if self.due(scores[j], rows[j]) != listed and (j or not checked):
@@ -504,17 +564,26 @@ class Replay:
     def record(self, rows: Array, rivals: Array, scores: Array, steps: Array, norms: Array) -> None:
         """Note the rounds that were played."""
         pairs, k, limit = self.problem.pairs, 0, self.scale * self.one if self.passive else 1
-        for row, rival, score in zip(rows.tolist(), rivals.tolist(), scores.tolist(), strict=False):
+        numbers, norm2 = self.signed(rows, rivals).tolist(), self.square() if self.image is None else 0
+        for row, number, rival, score in zip(rows.tolist(), numbers, rivals.tolist(), scores.tolist(), strict=False):
             if rival >= 0:
-                signed = row * self.rivals + (rival - (rival > self.problem.rows.codes[row]) if pairs else 0)
-                before, own = (0, 0) if self.fresh else (self.norm2, score)
+                before, own = (0, 0) if self.fresh else (norm2, score)
                 after = own + steps[k] * norms[k] * (1 + pairs)
-                self.norm2 = before + steps[k] * (own + after)
-                self.events.append(Event(signed, True, score, after, steps[k], self.norm2))
-                k += 1
+                norm2 = before + steps[k] * (own + after)
+                self.events.append(Event(number, True, score, after, steps[k], norm2))
+                k, self.updates = k + 1, self.updates + 1
+                if norm2 * self.ratio.denominator > self.ratio.numerator * self.updates:
+                    self.set_ratio(Fraction(norm2, self.updates))
             elif self.image is not None or (self.stepped and score < limit):
-                self.events.append(Event(row, False, score, score, 0, self.norm2))
+                self.events.append(Event(row, False, score, score, 0, norm2))
             self.mistakes += score <= 0 if self.stepped else rival >= 0
+        self.norm2 = norm2
+
+    def set_ratio(self, ratio: Fraction) -> None:
+        """Set the largest ||v||² / k, and a float below it; 0 if squares of floats would leave their range."""
+        self.ratio = ratio
+        value = ratio * self.problem.unit**2
+        self.least_ratio = float(value) * (1 - 1e-12) if Fraction(10) ** -200 < value < Fraction(10) ** 200 else 0.0
 
     def add_floats(self, Z: Any, signs: Array) -> None:
         """Add rows to the sums in float64, one after the other, as the training does."""
@@ -524,7 +593,7 @@ class Replay:
                 np.add.at(sums, Z.indices, Z.data * np.repeat(signs[:, c], np.diff(Z.indptr)))
                 continue
             for i in which.tolist():
-                np.add(sums, Z[i] if signs[i, c] > 0 else -Z[i], out=sums)
+                (np.add if signs[i, c] > 0 else np.subtract)(sums, Z[i], out=sums)
 
     def span(self, rows: Array, first: int, rounds: Array, rivals: Array) -> None:
         """Play consecutive rounds, the first of which has that number; `rounds` are those of all updates."""
@@ -586,7 +655,17 @@ class Replay:
         sums[self.problem.kept] = self.floats.T
         final = hashlib.sha256(sums.astype("<f8").tobytes()).hexdigest()
         mixes = [mix for mix in mixes if any(count for count, _ in mix)]
-        found = self.events, mixes, self.rounded, self.missed, self.one, final, digest.hexdigest()
+        found = (
+            self.events,
+            mixes,
+            self.rounded,
+            self.missed,
+            self.one,
+            final,
+            digest.hexdigest(),
+            self.ratio,
+            self.square(),
+        )
         return Replayed(*found, self.errors_on_others(rounds) if "compression" in run else None)
 
     def errors_on_others(self, rounds: Array) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from operator import lt
 from typing import Any, Literal, Self
 
 FORMAT, VERSION, LISTED = "linsep certificate", 2, 1
@@ -153,7 +153,27 @@ def integers(vector: dict[str, Any]) -> list[int]:
     >>> integers({"exponent": 0, "values": [3, "-0x10"]})
     [3, -16]
     """
-    return [int(v, 16) if isinstance(v, str) else int(v) for v in vector["values"]]
+    return [int(v, 16) if type(v) is str else v for v in vector["values"]]
+
+
+def is_integer(value: Any) -> bool:
+    """Accept integers up to 2^62, and texts of longer ones in base 16."""
+    return LONG.fullmatch(value) is not None if isinstance(value, str) else whole(-(1 << 62), 1 << 62)(value)
+
+
+def are_integers(values: list[Any]) -> bool:
+    """Return whether all values are such integers; many are compared at once.
+
+    Examples
+    --------
+    >>> are_integers([1, "-0x10"]), are_integers([1 << 63]), are_integers([True]), are_integers(["0x1 0x2"])
+    (True, False, False, False)
+    """
+    if not {*map(type, values)} <= {int, str}:
+        return False
+    short = [value for value in values if type(value) is int]
+    inside = -(1 << 62) <= min(short, default=0) <= max(short, default=0) <= 1 << 62
+    return inside and all(map(LONG.fullmatch, (value for value in values if type(value) is str)))
 
 
 def require(true: bool, otherwise: str) -> None:
@@ -175,6 +195,16 @@ def check_fields(name: str, part: dict[str, Any], fields: dict[str, Field]) -> N
 def whole(least: int, most: int) -> Callable[[Any], bool]:
     """Accept integers within limits; truth values are none."""
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def wholes(least: int, most: int) -> Callable[[Any], bool]:
+    """Accept lists of integers within limits; many are compared at once."""
+
+    def valid(value: Any) -> bool:
+        typed = isinstance(value, list) and {*map(type, value)} <= {int}
+        return typed and all(least <= of <= most for of in (min(value, default=least), max(value, default=least)))
+
+    return valid
 
 
 def number(least: float, most: float) -> Callable[[Any], bool]:
@@ -240,7 +270,7 @@ THEOREMS: dict[str, dict[str, Field]] = {
         "witness": (is_text, "has no weights to be held against"),
     },
     "passive_aggressive": {
-        "steps": (list_of(whole(1, 1 << LONGEST_STEP)), "has steps that are none"),
+        "steps": (wholes(1, 1 << LONGEST_STEP), "has steps that are none"),
         "exponent": (whole(-FARTHEST, FARTHEST), "has no unit of its steps"),
         "C": (lambda C: C is None or number(SMALLEST, LARGEST)(C), "has no C above 0"),
         "first": (of_type(bool), "is of no variant"),
@@ -495,14 +525,14 @@ def _check_vector(name: str, vector: Any, size: int) -> None:
     """Check a witness: as many integers as there are places, in ascending order."""
     require(isinstance(vector, dict) and isinstance(vector.get("values"), list), f"{name} is no vector")
     require(whole(-FARTHEST, FARTHEST)(vector.get("exponent")), f"{name} has no exponent within {FARTHEST}")
-    short = whole(-(1 << 62), 1 << 62)
-    for value in vector["values"]:
-        valid = LONG.fullmatch(value) is not None if isinstance(value, str) else short(value)
-        shown = hex(value) if isinstance(value, int) else str(value)  # Python refuses long integers in base 10
-        require(valid, f"{name} holds {shown[:40]!r}, which is no integer up to 2^62 and no text of one in base 16")
+    values = vector["values"]
+    odd = next((value for value in values if not is_integer(value)), None) if not are_integers(values) else None
+    shown = hex(odd) if isinstance(odd, int) else str(odd)  # Python refuses to write long integers in base 10
+    require(odd is None, f"{name} holds {shown[:40]!r}, which is no integer up to 2^62 and no text of one in base 16")
     places = vector.get("at", range(size))
     if "at" in vector:
-        inside = list_of(whole(0, size - 1))(places) and all(a < b for a, b in pairwise(places))
+        numbers = isinstance(places, list) and {*map(type, places)} <= {int}
+        inside = numbers and all(map(lt, [-1, *places], [*places, size]))
         require(inside, f"{name} has no such places")
     count = len(vector["values"])
     require(count == len(places), f"{name} has {count} values for {len(places)} places")
@@ -555,14 +585,14 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
     only(f"{name!r}", run, keys | ({"shards", "mixing"} if "shards" in run else set()))
     passes = -(-run["rounds"] // data["rows"])
     if isinstance(order, list):
-        rows = list_of(whole(0, data["rows"] - 1))(order) and len(order) == run["rounds"]
+        rows = wholes(0, data["rows"] - 1)(order) and len(order) == run["rounds"]
         require(rows, f"{name!r} has an order of rows that are not there, or not one for each round")
         passes = max(Counter(order).values())
         require(
             "shards" not in run and "confidence" not in run, f"{name!r} has shards or a confidence, and rows of choice"
         )
     require(run["passes"] == passes, f"{name!r} has passes that are not those of its rounds")
-    inside = bool(updates) and list_of(whole(1, run["rounds"]))(updates) and sum(updates) <= run["rounds"]
+    inside = bool(updates) and wholes(1, run["rounds"])(updates) and sum(updates) <= run["rounds"]
     require(inside, f"{name!r} has updates that are in no round")
     if "shards" in run:
         _check_shards(name, run, data)
@@ -585,7 +615,7 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
         late = run["arrive"] is True and order == "rows" and run["passes"] == 1 and kind != "class" and perceptron
         require(late, f"{name!r} has classes that arrive late, but not in one pass over the rows as they are")
     if pairs:
-        rivals = list_of(whole(0, len(data["classes"]) - 1))(run.get("rivals")) and len(run["rivals"]) == len(updates)
+        rivals = wholes(0, len(data["classes"]) - 1)(run.get("rivals")) and len(run["rivals"]) == len(updates)
         require(rivals, f"{name!r} has updates without a rival class")
         short = (data["features"] + 1) * len(data["classes"]) <= MOST_NUMBERS
         require(short, f"{name!r} has sums of more than {MOST_NUMBERS:,} numbers")
@@ -640,7 +670,7 @@ def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: 
     """Check the rows of a run that lists them: one of version 1, of mixed shards, or of located rows."""
     rows: Any = run.get("rows")
     steps = "steps" in THEOREMS[run["theorem"]]
-    inside = bool(rows) and list_of(whole(0, _signed_rows(problem, facts["data"]) - 1))(rows)
+    inside = bool(rows) and wholes(0, _signed_rows(problem, facts["data"]) - 1)(rows)
     require(inside, f"{name!r} names rows that are not there")
     require(run["rounds"] >= len(rows), f"{name!r} has rounds of no such run")
     if "mixes" in run:
@@ -655,7 +685,7 @@ def _check_mixes(name: str, mixes: Any, updates: int) -> None:
     require(lists, f"{name!r} has mixes that are no lists of shards")
     shards = [shard for mix in mixes for shard in mix]
     require(len(shards) <= MOST_MIXES, f"{name!r} has more shards in its mixes than {MOST_MIXES:,}")
-    pairs = all(list_of(whole(0, 1 << 62))(shard) and len(shard) == 2 for shard in shards)
+    pairs = all(wholes(0, 1 << 62)(shard) and len(shard) == 2 for shard in shards)
     require(pairs, f"{name!r} has a shard that is not its updates and its share")
     require(all(sum(share for _, share in mix) for mix in mixes), f"{name!r} has a mix of no share")
     require(sum(count for count, _ in shards) == updates, f"{name!r} has updates that are in no mix")

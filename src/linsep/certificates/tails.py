@@ -18,7 +18,7 @@ SCALES = range(-4, 25)
 """The k of the lengths 2^(k/2) of a mean of normal weights; each has an equal share of the doubt."""
 PI = Decimal("3.14159265358979323846264338327950288419716939937510")
 MARGIN = Decimal("1e-20")
-"""A probability of the normal distribution is increased by this, much more than rounding can cost."""
+"""Addition to a probability of the normal distribution, much larger than its rounding."""
 MOST_EXACT = 1 << 13
 """Binomial coefficients of n and k are computed as integers up to this k."""
 FAR = Decimal(7)

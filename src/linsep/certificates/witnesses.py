@@ -385,7 +385,7 @@ def find_pieces(search: Search, order: Array) -> list[dict[str, Any]]:
 
 
 def _near(w: Array) -> Callable[[Array], bool]:
-    """Return a test of rounded vectors: whether they are near w."""
+    """Return a test of whether a rounded vector is near w."""
     return lambda of: bool(np.linalg.norm(of - w) <= LOSS * np.linalg.norm(w))
 
 

@@ -658,7 +658,7 @@ class SGDClassifier(Classifier):
     """Linear classifiers by stochastic gradient descent, as scikit-learn's SGDClassifier.
 
     Every parameter has its meaning and default there; see the table at the top of this module for the parts that it
-    becomes. With an L1 penalty, features that the last rows did not have are pulled, too, when training ends.
+    becomes.
 
     Examples
     --------

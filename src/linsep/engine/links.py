@@ -75,9 +75,10 @@ class FreeBias(Scaled):
 class Clipped(NamedTuple):
     """The weights of `FreeBias`, which every round also pulls towards 0, and not beyond: an L1 penalty.
 
-    A weight is pulled when a row has its feature, by all that it has missed. `pull` is the sum of all rounds' pulls,
-    `pulled` how far each weight was moved by them, and `norm1` the sum of |s| of the weights that `norm2` is of.
-    Source: Tsuruoka, Tsujii and Ananiadou (2009), stochastic gradient descent with a cumulative penalty.
+    A weight is pulled when a row has its feature, by all that it has missed; a dense row has all features. `pull` is
+    the sum of all rounds' pulls, `pulled` how far each weight was moved by them, and `norm1` the sum of |s| of the
+    weights that `norm2` is of. Source: Tsuruoka, Tsujii and Ananiadou (2009), stochastic gradient descent with a
+    cumulative penalty.
     """
 
     s: Array
@@ -160,14 +161,16 @@ def _(w: Clipped, j: int, c: int, d: float) -> None:
     if not is_bias(w, j):
         w.norm1[c] += abs(s + d) - (abs(s) if w.normed else 0.0)
         if not w.normed:
-            w.norm2[c] += (w.scale[c] * (s + d)) ** 2
+            v = w.scale[c] * (s + d)
+            w.norm2[c] += v * v
 
 
 @touch.when(FreeBias)
 def _(w: FreeBias, j: int, c: int, d: float) -> None:
     w.s[j, c] += d
     if not (w.normed or is_bias(w, j)):
-        w.norm2[c] += (w.scale[c] * w.s[j, c]) ** 2
+        v = w.scale[c] * w.s[j, c]
+        w.norm2[c] += v * v
 
 
 @norm1.when(Clipped)

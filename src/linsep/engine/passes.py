@@ -169,7 +169,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom, real, clips = room_kind(Data), takes_targets(Rule), Link is Clipped
+    RowRoom, real, clips, dense = room_kind(Data), takes_targets(Rule), Link is Clipped, Data is Dense
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
@@ -199,7 +199,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             label = label_of(X, codes, i)
             y = label if real else 2.0 * label - 1.0
             t = tally.rounds[0] + 1
-            xx = squared(X, x)
+            xx = squared(X, x) if normed or single else 0.0
             keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
             amount *= weight
             status = fault(score + 0.0 * xx if normed else score, keep, amount)
@@ -216,7 +216,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             if amount == 0.0 and keep == 1.0:
                 count(tally, 0, y * score <= 0, amount)
                 if clips:
-                    clip(w, readout, S, entries(X, x, S), rule.pull(float(t)))
+                    clip(w, readout, S, entries(X, x, S), dense, rule.pull(float(t)))
                 continue
             count(tally, 0, y * score <= 0, amount)
             shrink(w, readout, 0, 1, keep)
@@ -224,7 +224,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                 measure(w, 0, keep, amount, score, X, x, 1.0)
                 (spread_apart if imaged else spread)(w, readout, S, entries(X, x, S), amount / factor(w, 0))
             if clips:
-                clip(w, readout, S, entries(X, x, S), rule.pull(float(t)))
+                clip(w, readout, S, entries(X, x, S), dense, rule.pull(float(t)))
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
@@ -242,7 +242,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     at position p of the order to line p - begin of `seen`, which has all columns. Else `seen` is empty.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom, clips = room_kind(Data), Link is Clipped
+    RowRoom, clips, dense = room_kind(Data), Link is Clipped, Data is Dense
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, far, base, known, seen, begin = (
@@ -276,7 +276,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                     recenter(w, c, c + 1)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
-            xx = squared(S, x)
+            xx = squared(S, x) if normed or single else 0.0
             true = np.intp(label_of(X, codes, i))
             t = tally.rounds[0] + 1
             for c in range(K):
@@ -318,7 +318,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             if n > 0:
                 (spread_all_apart if imaged else spread_all)(w, readout, S, x, columns, amounts, n)
             if clips:
-                clip(w, readout, S, x, rule.pull(float(t)))
+                clip(w, readout, S, x, dense, rule.pull(float(t)))
         return stop, DONE
 
     return _learner(kernel, "learn_classes", Rule, Link, Readout, Data)
@@ -360,7 +360,7 @@ def learn_pairs(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                 recenter(w, 0, K)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
-            xx = squared(S, x)
+            xx = squared(S, x) if normed or single else 0.0
             if not (imaged and all_trusted(scores)):
                 to_scores(w, scores, S, x, 0, K)
             t = tally.rounds[0] + 1

@@ -3,7 +3,7 @@
 Compiling a kernel takes a second or more; small work takes less, even in Python. A :class:`Tiered` function therefore
 begins in Python. Its work, in products of a weight and an entry, states when it leaves Python:
 
-- beyond :data:`COMPILE`, it is compiled;
+- beyond :data:`COMPILE`, which takes about as long in Python as compiling does, it is compiled;
 - beyond :data:`LOAD`, compiled code is used if the disk cache has it. The first such code of a process also starts the
   compiler's runtime, which takes as long as :data:`START` products in Python: until all functions together have done so
   many, the process stays in Python.
@@ -32,7 +32,9 @@ from linsep.engine.flatten import Dialect, flatten
 from linsep.engine.kernel_cache import KernelCache
 from linsep.engine.runtime import uninterrupted
 
-START, LOAD, COMPILE = 1_000_000, 50_000, 20_000_000
+START, LOAD, COMPILE = 1_000_000, 50_000, 10_000_000
+CALL = 80
+"""Products that take as long in Python as a call does beside its work."""
 CHOICES = ("auto", "always", "never")
 _choice = os.environ.get("LINSEP_COMPILE", "auto")
 if _choice not in CHOICES:
@@ -176,7 +178,7 @@ class Tiered:
             return _choice == "never"
         if self.loaded:
             return False
-        work = self.work(*args)
+        work = CALL + self.work(*args)
         self.done += work
         Tiered.spent += work
         enough = self.done > LOAD and (Tiered.started or Tiered.spent > START)

@@ -130,29 +130,38 @@ def spread_all(w: Any, readout: Any, S: Any, x: RowPlace, columns: Array, amount
 
 
 @inlined
-def clip(w: Clipped, readout: Any, S: Any, x: RowPlace, pull: float) -> None:
-    """Pull the weights of a row's features towards 0 by what they have missed of the pulls of all rounds so far.
+def clip(w: Clipped, readout: Any, S: Any, x: RowPlace, dense: bool, pull: float) -> None:
+    """Pull the weights of a row's features towards 0 by what they have missed of all pulls, this round's included.
 
-    A weight that would change its sign is 0; the bias is never pulled.
+    A weight that would change its sign is 0; the bias is never pulled. A dense row has all features.
     """
     for c in range(w.s.shape[1]):
         w.pull[c] += pull
-    for k in range(x.start, x.stop):
-        j = unsigned(S.indices[k])
-        for c in range(w.s.shape[1]):
-            s, scale = w.s[j, c], w.scale[c]
-            if s > 0.0:
-                left = max(0.0, s - (w.pull[c] + w.pulled[j, c]) / scale)
-            elif s < 0.0:
-                left = min(0.0, s + (w.pull[c] - w.pulled[j, c]) / scale)
-            else:
-                continue
+    if dense:
+        for j in range(w.s.shape[0] - 1):
+            clip_feature(w, readout, j)
+    else:
+        for k in range(x.start, x.stop):
+            clip_feature(w, readout, unsigned(S.indices[k]))
+
+
+@inlined
+def clip_feature(w: Clipped, readout: Any, j: int) -> None:
+    """Pull the weights of one feature."""
+    for c in range(w.s.shape[1]):
+        s, scale = w.s[j, c], w.scale[c]
+        left = s
+        if s > 0.0:
+            left = max(0.0, s - (w.pull[c] + w.pulled[j, c]) / scale)
+        elif s < 0.0:
+            left = min(0.0, s + (w.pull[c] - w.pulled[j, c]) / scale)
+        if left != s:
             w.s[j, c] = left
             w.pulled[j, c] += scale * (left - s)
+            note(readout, j, c, left - s)
             if w.normed:
                 w.norm1[c] += abs(left) - abs(s)
                 w.norm2[c] += scale * scale * (left * left - s * s)
-            note(readout, j, c, left - s)
 
 
 @cold

@@ -270,8 +270,15 @@ def _encode_learner(learner: Any, to: Encoder, name: str) -> dict[str, Any]:
 def _kind_of(learner: Any) -> str:
     kind = next((kind for kind, of in CLASSIFIERS.items() if type(learner) is of), None)
     if kind is None:
-        raise ParameterError(f"{ONLY}; {type(learner).__name__} is none of these")
+        raise ParameterError(f"{ONLY}; {type(learner).__name__} is none of these{_instead(learner)}")
     return kind
+
+
+def _instead(learner: Any) -> str:
+    """Return what to do with a model of linsep.compat, whose parameters are scikit-learn's; nothing for others."""
+    if not type(learner).__module__.startswith("linsep.compat"):
+        return ""
+    return ": pickle it, use export_onnx or export_json, or train a learner of linsep itself"
 
 
 def _decode_learner(meta: dict[str, Any], decoder: Decoder, name: str) -> Any:

@@ -517,16 +517,16 @@ def windows(rows: Any, errors: Any, *, rises: Sequence[int] = (), ax: Axes | Non
     rows : array
         Rows learned at the end of each window, rising.
     errors : array
-        How many of all these rows had been predicted wrongly before they were learned.
+        Number of these rows that were predicted wrongly before they were learned.
     rises : sequence of int
         Numbers of rows at which vertical lines are drawn: where the error rises.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in. Default: a new figure.
 
     Examples
     --------
     >>> windows([100, 200, 300], [30, 40, 80], rises=[200]).get_title(loc="left")
-    'Error in windows: 40.0 % in the last, 26.7 % of all 300 rows'
+    'Error: 40.0 % in the last window, 26.7 % of all rows'
     """
     counts, wrong = finite("rows", rows), finite("errors", errors)
     same_length(rows=counts, errors=wrong)
@@ -552,7 +552,7 @@ def windows(rows: Any, errors: Any, *, rises: Sequence[int] = (), ax: Axes | Non
     ticks.grid(ax)
     key(ax, [window, so_far], ["in each window", "of all rows so far"])
     last, total = style.percent(shares[-1]), style.percent(wrong[-1] / counts[-1])
-    style.head(ax, f"Error in windows: {last} in the last, {total} of all {int(counts[-1]):,} rows")
+    style.head(ax, f"Error: {last} in the last window, {total} of all rows")
     style.name_axes(ax, "rows learned", "wrong predictions")
     return ax
 

@@ -11,8 +11,8 @@ The least change of w after which the loss l of a row is 0, hard or softened:
 | PA-II   | infinity | 1 / (2C) |
 
 `apart` is 0, or the constant feature's value to leave that feature out of ||x||², as scikit-learn does. `keep` is what
-the weights are multiplied with before each step, and `lasso` how far each round then pulls them towards 0.
-Source: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006).
+the weights are multiplied with before each step, and `lasso` how far each round then pulls them towards 0. Source:
+Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006).
 """
 
 from math import inf

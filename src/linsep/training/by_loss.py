@@ -55,8 +55,8 @@ class Columns:
             state.link.norm2[:] = np.sum(state.link.s[:-1] ** 2, axis=0)
         if getattr(rule, "lasso", 0.0):
             sizes = np.sum(np.abs(state.link.s[:-1]), axis=0)
-            pulls: Any = (np.zeros_like(sizes), np.zeros_like(state.link.s), sizes)
-            state.link = Clipped(*state.link, *pulls)
+            pulled = np.zeros_like(state.link.s)
+            state.link = Clipped(**state.link._asdict(), pull=np.zeros_like(sizes), pulled=pulled, norm1=sizes)
         state.log = state.log.closed("training follows a loss")
         state.tally.errors[0], state.tally.rounds[0] = -1, t
         return cls(classes, state, onset)
@@ -107,13 +107,9 @@ class Columns:
             self.state.link = self.state.link._replace(floor=FLOOR[AverageWithLosses])
 
     def last(self) -> Array:
-        """Return the last weights, (features + 1, columns), all pulled by what they have missed."""
+        """Return the last weights, (features + 1, columns)."""
         link = self.state.link
         weights: Array = link.s * link.scale if hasattr(link, "scale") else link.s
-        if isinstance(link, Clipped):
-            low = np.minimum(0.0, weights + (link.pull - link.pulled))
-            clipped = np.where(weights > 0, np.maximum(0.0, weights - (link.pull + link.pulled)), low)
-            weights = np.vstack([clipped[:-1], weights[-1:]])
         return weights
 
     def predicting(self) -> Array:

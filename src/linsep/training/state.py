@@ -80,7 +80,7 @@ class TrainingWatch(Protocol):
 
 
 class ColumnBlock(NamedTuple):
-    """What a state of some of the columns shares with the blocks of the others.
+    """The parts that a state of some columns shares with the blocks of the other columns.
 
     Even a block of one column is a class against the rest.
     """

@@ -373,8 +373,23 @@ def test_a_winnow_without_a_guarantee_is_shown_all_the_same():
 def test_tiles_without_bounds_say_so_once():
     rows = linsep.read("mixed.csv", label="kind")
     cert = linsep.certify(rows.X, rows.y)
-    fact = certify_report.tiles(cert, pictured.problem_of(cert, rows.X, rows.y))[2]
+    fact = certify_report.tiles(cert, pictured.problem_of(cert, rows.X, rows.y), None)[2]
     assert fact == ("perceptron's mistakes", "no bound", "for every order and length; nor of Winnow's")
+
+
+def test_the_tiles_have_the_strongest_bound_and_one_problem():
+    rows = linsep.read("apart.csv", label="kind")
+    learner = linsep.Perceptron(max_iter=20, random_state=0).fit(rows.X, rows.y)
+    cert = learner.certificate(rows.X, rows.y)
+    problem = pictured.problem_of(cert, rows.X, rows.y)
+    run = pictured.certified_run(cert, problem, learner)
+    limits = pictured.allowed(cert, problem, run)
+    assert len(limits) > 1
+    verdict, margin, bound = certify_report.tiles(cert, problem, run)
+    assert bound.value == f"{min(limits.values()):,.0f}"
+    assert learner.mistakes_ <= min(limits.values())
+    assert verdict.value == cert.claims[f"{problem.name}: verdict"]
+    assert problem.about in margin.note
 
 
 def test_a_dash_is_the_standard_output(here):

@@ -144,6 +144,7 @@ def test_a_threshold_of_three_classes_is_refused(folder):
         Scoring([0, 1, 2], threshold=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [linsep.LogisticRegression(random_state=0), linsep.Perceptron(random_state=0)])
 def test_the_command_states_areas_and_the_threshold(folder, monkeypatch, learner):
     model = write_model(folder / "mail.linsep", "train.txt", learner, vocabulary=True)

@@ -16,6 +16,7 @@ from linsep.cli.terminal.progress import ShardsTrainingProgress
 from linsep.models.save_load import opened
 from tests.cli.files import let_threads_work, write_mail, write_table, write_vw
 from tests.contracts.table import bits, problem, quiet
+from tests.processes import fork_workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -36,6 +37,7 @@ def threads_for_workers(monkeypatch):
 
 @pytest.fixture(scope="module")
 def scheduler():
+    fork_workers()
     with distributed.local_workers(2) as client:
         yield client.scheduler.address
 

@@ -1,6 +1,6 @@
 """The page about a certificate; it needs matplotlib."""
 
-from math import floor, inf, log
+from math import ceil, floor, inf, log
 from shlex import join
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from linsep.certificates.words import (
 )
 from linsep.cli.jobs.models import name_of
 from linsep.cli.jobs.training import fit_quietly
-from linsep.cli.pages.evaluation import file_names
+from linsep.cli.pages.evaluation import file_names, without_folders
 from linsep.cli.terminal.certificate import few, in_full, in_short, mistakes_made, mixes_of, remarks_of
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
@@ -51,6 +51,9 @@ MIXED = (
     "Shards of an epoch start from the same weights, and are mixed at its end. A theorem bounds the sum of their "
     "mistakes times their weights in the mix, over all epochs; the mistakes of all shards together may be more."
 )
+
+BOUNDS = {"(R/γ)²": "in any order, (R/γ)²", "regret": "by the losses of some weights in this run"}
+"""What bounds are called beside their numbers."""
 
 
 class Problem(NamedTuple):
@@ -163,9 +166,9 @@ def certify_report(
         ),
         Section("Perceptron or Winnow?", [Text(favours(cert)), *_winnow(cert, problem, learner)]),
         *([Section("What is not proved", [Text("\n\n".join(map(_sentence, remarks)))])] if remarks else []),
-        Section("Again, and by others", [Code("\n".join(map(join, again)))]),
+        Section("Again, and by others", [Code("\n".join(join(without_folders(words)) for words in again))]),
     ]
-    return Report(f"What is proved of {file_names(data)}", about, [*tiles(cert, problem), *shown], sections)
+    return Report(f"What is proved of {file_names(data)}", about, [*tiles(cert, problem, run), *shown], sections)
 
 
 def _sentence(remark: str) -> str:
@@ -177,17 +180,30 @@ def _sentence(remark: str) -> str:
     return f"{remark[:1].upper()}{remark[1:]}{'' if remark.endswith('.') else '.'}"
 
 
-def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
-    """Return what matters most."""
+def tiles(cert: Certificate, problem: Problem, run: DrawnRun | None) -> list[Fact]:
+    """Return what matters most of the problem that is pictured; the strongest bound where there are several."""
     lines = {line.label: line for line in table(cert)[problem.name]}
+    verdict = short_verdict(cert) if len(cert.problems) == 1 else cert.claims[f"{problem.name}: verdict"]
     of = f"{problem.about}; " if problem.about else ""
     margin, least = lines["perceptron's margin"], lines["perceptron's margin"].value.partition(" to ")
     upper = f"at most {least[2]}, " if least[1] else ""
     return [
-        Fact("verdict", short_verdict(cert), "for pairs of classes" if cert.keys[0].kind == "pairs" else ""),
+        Fact("verdict", verdict, problem.about),
         Fact("margin", least[0], f"{of}{upper}{margin.note}"),
-        Fact("perceptron's mistakes", lines["perceptron's mistakes"].value, of + _beside(cert, problem)),
+        strongest(cert, problem, run)
+        or Fact("perceptron's mistakes", lines["perceptron's mistakes"].value, of + _beside(cert, problem)),
     ]
+
+
+def strongest(cert: Certificate, problem: Problem, run: DrawnRun | None) -> Fact | None:
+    """Return the least of the bounds on the mistakes of a run, with its name; None where none is finite."""
+    limits = {} if run is None or run.refused else allowed(cert, problem, run)
+    name = min(limits, key=limits.__getitem__, default="")
+    if not name or not limits[name] < inf:
+        return None
+    of = f"{problem.about}; " if problem.about else ""
+    weighted = "weighted " if run is not None and run.weights is not None else ""
+    return Fact(f"{weighted}mistakes at most", f"{ceil(limits[name]):,}", of + BOUNDS.get(name, name))
 
 
 def _beside(cert: Certificate, problem: Problem) -> str:

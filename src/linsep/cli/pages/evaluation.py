@@ -175,7 +175,7 @@ class Evaluation:
             tiles.append(Fact("precision", _share(_number(at.precision)), found))
             tiles.append(Fact("recall", _share(_number(at.recall)), found))
         title = f"{name_of(self.saved.model)} on {file_names(data)}"
-        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *options]))])
+        again = Section("Again", [Code(join(without_folders(["linsep", "evaluate", model, *data, *options])))])
         answers = readout_name(self.saved.model)
         subtitle = f"Evaluation of {file_names([model])}" + (f"; {answers}, answers" if answers else "")
         Report(title, subtitle, tiles, [*self.sections(scores), again]).write(path)
@@ -254,6 +254,15 @@ def file_names(paths: Sequence[str]) -> str:
     return ", ".join("standard input" if path == "-" else Path(path).name or str(path) for path in paths)
 
 
+def without_folders(words: Sequence[str]) -> list[str]:
+    """Return the words of a command for a page, which may be passed on: whole paths are names there.
+
+    >>> without_folders(["linsep", "fit", "/home/ada/train.svm", "more/b.svm", "--label", "/"])
+    ['linsep', 'fit', 'train.svm', 'more/b.svm', '--label', '/']
+    """
+    return [Path(word).name or word if Path(word).is_absolute() else word for word in words]
+
+
 def _axes(height: float, width: float = 5.2) -> Axes:
     """Return axes of half a page's width, or another, without a window."""
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
@@ -320,9 +329,9 @@ def write_comparison(
     best = able[0].candidate.words if able and able[0].candidate is not None else ["--learner", DEFAULT]
     judged_by = [word for name in test or () for word in ("--test", name)]
     own = parameter_words(parameters, [of.candidate.learner for of in attempts if of.candidate is not None])
-    compare = join(["linsep", "compare", *data, *read, *judged_by, *compared, *own])
+    compare = join(without_folders(["linsep", "compare", *data, *read, *judged_by, *compared, *own]))
     train = [*best, "-o", "model.linsep"]
-    commands = f"{compare}\n{join(['linsep', 'fit', *data, *read, *train])}"
+    commands = f"{compare}\n{join(without_folders(['linsep', 'fit', *data, *read, *train]))}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
     sections.append(Section("Repeat and continue", [note, Code(commands)]))
     Report(f"{count_of(attempts)} on {file_names(data)}", "Learners side by side", tiles, sections).write(path)

@@ -6,7 +6,7 @@ from typing import Any
 from linsep.cli.jobs.models import facts_in_words, name_of
 from linsep.cli.jobs.record import TrainingRecord
 from linsep.cli.jobs.training import Trained
-from linsep.cli.pages.evaluation import features_of, file_names
+from linsep.cli.pages.evaluation import features_of, file_names, without_folders
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.cli.terminal.progress import LearningCurve
 from linsep.estimators.registry import LEARNERS
@@ -64,7 +64,7 @@ def _facts(trained: Trained, record: TrainingRecord, name: str) -> list[Fact]:
     facts = [
         Fact("learner", name, LEARNERS[name].summary),
         Fact("parameters", parameters or "as by default"),
-        Fact("data", ", ".join(record.data)),
+        Fact("data", ", ".join(without_folders(record.data))),
         *([Fact("maps", ", ".join(record.maps))] if record.maps else []),
         *_of_rounds(record, name),
         *([Fact("probabilities", f"calibrated, {record.calibrated}")] if record.calibrated else []),
@@ -140,4 +140,4 @@ def _commands(trained: Trained, record: TrainingRecord, out: str) -> str:
         ["predict", out, "NEW-DATA"],
         ["compare", *record.data, *record.options],
     )
-    return "\n".join(join(["linsep", *command]) for command in commands)
+    return "\n".join(join(without_folders(["linsep", *command])) for command in commands)

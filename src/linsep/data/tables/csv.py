@@ -76,7 +76,7 @@ class Text:
 
     @property
     def has_rows(self) -> bool:
-        """Whether any line is not blank: cheaper than to find all rows."""
+        """Return whether any line is not blank: cheaper than to find all rows."""
         return not (_is_blank(self.text[:HEAD]) and _is_blank(self.text))
 
     @cached_property

@@ -31,7 +31,7 @@ FIRST = 512
 TURNS = 8
 """Programs for one error, at most."""
 SMALL = 1e-9
-"""The most that a program may leave of a row of length about 1 that is written as a sum of others."""
+"""Residual that a program leaves of a row of length about 1, written as a sum of others."""
 MOST_BITS = 1 << 26
 """Bits of all integers, at most."""
 RAYS = 64
@@ -55,7 +55,7 @@ def disjoint_combinations(Z: Any, owners: Array, w: Array, *, deadline: float | 
     Z : csr_array, (rows, columns)
         The rows z_i = y_i x_i.
     owners : array, (rows,)
-        The owner of each row: the row itself, or, for pairs of classes, the row of the data.
+        The owner of each row: itself or, for pairs of classes, the row of the data.
     w : array, (columns,)
         Weights of few errors, which guide the search.
     deadline : float, optional

@@ -36,7 +36,7 @@ ROUGH = 0.005
 LESS = 0.998
 """A turn that lowers the bound less than by this factor is the last."""
 OFFSETS = tuple(k / 8 for k in range(8))
-"""Numbers that are added to logarithms before these are rounded; the best one counts."""
+"""Offsets added to logarithms before rounding: the best offset counts."""
 FARTHEST = 400
 """Exponents of two, at most."""
 
