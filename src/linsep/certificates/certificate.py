@@ -222,11 +222,12 @@ class Certificate:
         Examples
         --------
         >>> from linsep import certify
-        >>> X, y = [[1.0, 600.0], [2.0, 0.0], [-1.0, 600.0], [-2.0, 0.0]], [1, 1, 0, 0]
-        >>> cert = certify(X, y, scaling=True)
-        >>> s = cert.scaling
-        >>> s[0] > 64 * s[1], cert.max_mistakes() > 10 * cert.number("perceptron's mistakes at most", cert.problems[-1])
-        (True, True)
+        >>> X, y = [[1.0, 600.0], [2.0, -500.0], [-1.0, 700.0], [-2.0, -700.0]], [1, 1, 0, 0]
+        >>> cert = certify(X, y, scaling=True, passes=100)
+        >>> bool(cert.scaling[0] > 1000 * cert.scaling[1])
+        True
+        >>> cert.max_mistakes(), cert.number("perceptron's mistakes at most", cert.problems[-1])
+        (487357, 4.0...)
         """
         scaled = next((key for key in self.keys if key.kind == "scaled"), None)
         if scaled is None:
@@ -329,7 +330,7 @@ class Certificate:
         >>> from linsep import Perceptron
         >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
         >>> Perceptron(shuffle=False, max_iter=2, shards=2).fit(X, y).certificate(X, y).mixes()
-        [[[1, 1], [1, 1]]]
+        [[[1, 1], [1, 1]], [[0, 1], [0, 1]]]
         """
         facts, n = self.facts["runs"][run], self.facts["data"]["rows"]
         if "shards" not in facts:

@@ -46,6 +46,9 @@ WIDE = 4096
 WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
+TRIVIAL = 0.999
+"""A bound of one pass of at least this share of the rows is of no use."""
+
 Problems = dict[ProblemKey, dict[str, Any]]
 """Problems as the checker reads them, with their witnesses."""
 
@@ -134,8 +137,8 @@ def certify(
         else; the time limit holds for it, too.
     scaling : bool, default=False
         If True, scale the columns of two classes by powers of two, and choose another constant feature, so that the
-        perceptron's bound for one pass becomes small; the bounds of the scaled rows are stated as a problem of their
-        own, and `cert.scaling` has the factors.
+        perceptron's bound for one pass becomes small, or that for `passes` if one pass has none. The bounds of the
+        scaled rows are stated as a problem of their own, and `cert.scaling` has the factors.
     model : estimator, optional
         A trained learner that never saw these rows. Its errors on them are counted exactly, and bound its risk, the
         probability of an error on a new row, with probability 1 - delta. The bias is the model's.
@@ -277,6 +280,8 @@ def _scaled_problem(rows: LabelledRows, plan: SearchPlan) -> Problems:
     signs = rows.signs(rows.classes[-1])
     until = Search(rows.data, signs, deadline=plan.deadline).until(0.5)
     found = column_scaling(rows.data, signs, deadline=until, jobs=plan.jobs)
+    if found.bound >= TRIVIAL * rows.data.n_rows:  # few rows: one pass has no bound below their number
+        found = column_scaling(rows.data, signs, passes=plan.passes, deadline=until, jobs=plan.jobs)
     key, scale = ProblemKey(found.bias, "scaled"), written(found.exponents.tolist())
     scaled = rows._replace(data=scaled_columns(rows.data, found.exponents, found.bias))
     problem = _problem(rows, key, plan, find(scaled.search(key, plan), games=False), games=False)

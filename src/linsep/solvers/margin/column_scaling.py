@@ -79,7 +79,7 @@ def column_scaling(
     >>> signs = np.array([1.0, 1.0, -1.0, -1.0])
     >>> found = column_scaling(X, signs)
     >>> bool(found.exponents[0] - found.exponents[1] > 8), round(found.bound)
-    (True, 4)
+    (True, 3)
     """
     columns = _Columns(data, signs, passes, math.inf if deadline is None else deadline, jobs)
     best = columns.bounded(np.zeros(data.n_features + 1), data.bias)
