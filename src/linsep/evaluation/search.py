@@ -1,4 +1,4 @@
-"""What to try when the parameters of a learner are searched: one table of distributions, by parameter."""
+"""Search space of each learner: one table of distributions, by parameter."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ BY_LEARNER: dict[str, dict[str, Any]] = {
         "variance": ["pooled", "per-class"],
     },
 }
-"""Where a learner differs from the table: other values, or None for a parameter that is not searched."""
+"""Values of a learner that differ from the table; None for a parameter that is not searched."""
 
 
 def search_space(learner: Any) -> dict[str, Any]:

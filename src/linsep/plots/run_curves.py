@@ -517,11 +517,11 @@ def windows(rows: Any, errors: Any, *, rises: Sequence[int] = (), ax: Axes | Non
     rows : array
         Rows learned at the end of each window, rising.
     errors : array
-        How many of all these rows had been predicted wrongly before they were learned.
+        Number of these rows that had been predicted wrongly before they were learned.
     rises : sequence of int
         Numbers of rows at which vertical lines are drawn: where the error rises.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Axes to draw in; by default those of a new figure.
 
     Examples
     --------

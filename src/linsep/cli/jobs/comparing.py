@@ -40,7 +40,7 @@ class Candidate:
 
     @property
     def settings(self) -> list[str]:
-        """What the command chose, in the words of its options."""
+        """The parameters that the command chose, in the words of its options."""
         return parameter_words(self.chosen, [self.learner])
 
     @property

@@ -21,7 +21,7 @@ from linsep.evaluation.search import search_space
 from linsep.transforms.base import is_sparse
 
 FACTOR = 3
-"""One of so many candidates goes on to so many times as many rows."""
+"""The factor by which rows grow, and candidates become fewer, from round to round."""
 FEWEST_ROWS = 500
 """The first round has at least so many rows, or all of them."""
 FEW_COLUMNS = 40
@@ -151,5 +151,5 @@ def _rounded(value: Any) -> Any:
 
 
 def _key(candidate: Candidate) -> tuple[Any, ...]:
-    """Return what tells candidates apart."""
+    """Return a key that two candidates share if they are the same."""
     return candidate.learner, candidate.maps, *sorted((of, str(value)) for of, value in candidate.chosen.items())
