@@ -17,7 +17,7 @@ from tests.exact import fractions
 from tests.fits import fit
 
 HELD = {
-    "perceptron", "averaged-perceptron", "moving-average-perceptron", "voted-perceptron", "winnow", "balanced-winnow",
+    "perceptron", "averaged-perceptron", "moving-average", "voted-perceptron", "winnow", "balanced-winnow",
     "p-norm-perceptron", "passive-aggressive", "romma",
 }  # fmt: skip
 """The learners whose theorem a run is held to; in pairs of classes the first four alone."""

@@ -49,7 +49,7 @@ def test_a_run_stops_after_an_epoch_without_an_update(name):
 def test_running_out_of_epochs_says_what_to_do(name):
     kind = LEARNERS[name].learner.__name__
     words = rf"{kind} still made mistakes after max_iter=1 epochs: raise max_iter .*no max_iter is enough: set tol"
-    if name not in ("averaged-perceptron", "moving-average-perceptron", "voted-perceptron"):
+    if name not in ("averaged-perceptron", "moving-average", "voted-perceptron"):
         words += ".*AveragedPerceptron"
     with pytest.warns(ConvergenceWarning, match=words) as caught:
         build(name, max_iter=1).fit(*CONTRADICTION)

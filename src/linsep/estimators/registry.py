@@ -75,7 +75,7 @@ class Entry(NamedTuple):
 LEARNERS = {
     "perceptron": Entry("perceptron", "Perceptron", "(R / gamma)²"),
     "averaged-perceptron": Entry("perceptron", "AveragedPerceptron", "(R / gamma)²"),
-    "moving-average-perceptron": Entry("perceptron", "MovingAveragePerceptron", "(R / gamma)²"),
+    "moving-average": Entry("perceptron", "MovingAveragePerceptron", "(R / gamma)²"),
     "voted-perceptron": Entry("voted_perceptron", "VotedPerceptron", "(R / gamma)²"),
     "kernel-perceptron": Entry(
         "kernel_perceptron", "KernelPerceptron", "(R / gamma)², in the feature space", small=True

@@ -37,7 +37,7 @@ def rises(rows: Array, errors: Array) -> list[Rise]:
     Parameters
     ----------
     rows, errors : array
-        The rows of each window, and how many of them were predicted wrongly before they were learned.
+        The rows of each window, and the number of them that were predicted wrongly before they were learned.
 
     Examples
     --------

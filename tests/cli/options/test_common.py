@@ -62,7 +62,7 @@ def help_of(learner):
 
 def test_every_parameter_of_every_learner_is_an_option():
     shards = {"shards", "mixing"}
-    fixed = dict.fromkeys(("kernel-perceptron", "voted-perceptron", "moving-average-perceptron"), shards)
+    fixed = dict.fromkeys(("kernel-perceptron", "voted-perceptron", "moving-average"), shards)
     for name, entry in linsep.LEARNERS.items():
         parameters = {*inspect.signature(entry.learner).parameters}
         assert {*described(name)} == parameters - {*LEFT_OUT} - fixed.get(name, set())

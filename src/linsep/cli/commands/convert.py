@@ -93,13 +93,14 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
 def _export(source: Path, target: Path, readout: str | None, normalize: bool | None, float32: bool) -> None:
     from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.terminal.output import size, stdout
+    from linsep.models.encode_estimators import learner_of
     from linsep.models.save_load import ModelError
 
     if source.is_file() and not _is_model(source):
         raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
     check_targets({"-o": target}, [source])
     saved = with_readout(opened_classifier(source), readout, normalize)
-    if target.suffix != ".onnx":
+    if target.suffix != ".onnx" or not learner_of(saved.model)._traits.weights_of_rows:
         refuse_no_weights(saved)
     with interruptible(target):
         _write(saved, target, float32)

@@ -53,7 +53,7 @@ MIXED = (
 )
 
 BOUNDS = {"(R/γ)²": "in any order, (R/γ)²", "regret": "by the losses of some weights in this run"}
-"""What bounds are called beside their numbers."""
+"""The names of bounds beside their numbers."""
 
 
 class Problem(NamedTuple):

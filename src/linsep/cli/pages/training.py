@@ -129,7 +129,7 @@ def _of_windows(record: TrainingRecord) -> str:
     return text + (
         f"Dashed: the error rises by more than chance, last after {last['row']:,} rows, from {percent(last['before'])} "
         f"to {percent(last['error'])}. An average of all weights never forgets what came before; "
-        "--learner moving-average-perceptron does."
+        "--learner moving-average does."
     )
 
 
