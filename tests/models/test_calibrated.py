@@ -186,9 +186,9 @@ def at(place, value):
 WRONG = {
     "platt": [
         ("platt", at((0, 0), np.nan), "not finite"), ("platt", at((2, 1), np.inf), "not finite"),
-        ("platt", at((1, 2), -1.0), "how it was found"), ("platt", at((1, 2), np.nan), "how it was found"),
-        ("platt", at((1, 3), 0.5), "how it was found"), ("platt", at((1, 3), np.inf), "how it was found"),
-        ("platt", at((1, 4), 2.0), "how it was found"), ("platt", lambda a: a[:2], r"float64\[2, 5\]"),
+        ("platt", at((1, 2), -1.0), "lacks its fit"), ("platt", at((1, 2), np.nan), "lacks its fit"),
+        ("platt", at((1, 3), 0.5), "lacks its fit"), ("platt", at((1, 3), np.inf), "lacks its fit"),
+        ("platt", at((1, 4), 2.0), "lacks its fit"), ("platt", lambda a: a[:2], r"float64\[2, 5\]"),
         ("recent.scores", at((3, 1), np.inf), "not finite"), ("recent.scores", lambda a: a[:, :2], "recent.scores"),
         ("recent.scores", lambda a: a[:, 0], "recent.scores"), ("recent.codes", lambda a: a[1:], "recent.codes"),
         ("recent.codes", at(0, 3), "an unknown class"), ("recent.codes", at(0, -1), "an unknown class"),
