@@ -211,7 +211,7 @@ def test_data_that_changed_after_they_were_looked_at():
     assert form.settle() is None
     rows, wrong = form.take(form.parse(after, np.float64))
     assert list(wrong) == [1]
-    assert "not there before" in wrong[1][1]
+    assert "the row has a new name" in wrong[1][1]
     assert rows.indices[:2].tolist() == [0, 1]
     assert list(form.feature_names) == ["a^x", "a^y"]
 

@@ -174,7 +174,7 @@ class Format(ABC):
         if name != self.name:
             raise DataError(
                 file, f"it looks like {name}, but the data it is to be read like are {self.name}: "
-                f"say format={self.name!r} if it is that, too",
+                f"pass format={self.name!r} if it is that, too",
             )  # fmt: skip
         return self
 
