@@ -500,7 +500,8 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | N
     kind, proofs = proofs_of(checker_of(facts))
     checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind, orders, time_limit)
     if Result(checks):
-        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts) + _list_risks(facts, codes)
+        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
+        checks += _list_risks(facts, codes, orders)
     return checks
 
 
@@ -562,10 +563,10 @@ def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     return checks + [(f"{name}: risk", NOT_CHECKED, detail.format_map(of)) for name, of in again.items()]
 
 
-def _list_risks(facts: dict[str, Any], codes: Array) -> list[tuple[str, str, str]]:
+def _list_risks(facts: dict[str, Any], codes: Array, given: Any) -> list[tuple[str, str, str]]:
     """Return what bounds on risks assume, and a failure where the order of the labels refutes that."""
     runs = {name: run for name, run in facts["runs"].items() if "compression" in run}
-    orders = {name: next(epochs_of(run, len(codes), None)) for name, run in runs.items()}
+    orders = {name: next(epochs_of(run, len(codes), given)) for name, run in runs.items()}
     orders |= {
         name: np.arange(len(codes)) for name, of in facts["problems"].items() if {"held out", "PAC-Bayes"} & {*of}
     }
