@@ -430,10 +430,10 @@ def verify(
 ) -> Result:
     """Check every claim of a certificate against the data, in exact arithmetic.
 
-    All is computed again by :mod:`linsep.certificates.checker`, a short file that imports nothing of linsep; runs whose
-    shards were mixed are checked by :mod:`linsep.certificates.mixed_checker`, which imports the checker alone. Claims
-    about new rows assume that rows are independent draws, which no data can show: their arithmetic is checked, and they
-    are listed as not checked.
+    All is computed again by five files, which import nothing else of linsep: :mod:`linsep.certificates.checker`, its
+    `replay`, `schema` and `tails`, and, for runs whose shards were mixed, :mod:`linsep.certificates.mixed_checker`.
+    Claims about new rows assume that rows are independent draws, which no data can show: their arithmetic is checked,
+    and they are listed as not checked.
 
     Parameters
     ----------
