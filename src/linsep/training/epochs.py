@@ -32,11 +32,13 @@ class Team:
     """A state for as many passes as wanted, its classes shared among threads where it has a column for each.
 
     No thread sees all scores of a row, so that errors are counted after each span of rows, from a table of scores.
+    A state that is watched, or whose average is tested, learns on one thread: both need all classes between rows.
     :meth:`join` puts the columns together again; only then is the state up to date.
     """
 
     def __init__(self, state: TrainingState, jobs: int) -> None:
-        alone = jobs == 1 or state.columns == 1 or state.pair or state.dual is not None
+        watched = state.watch is not None or state.progressive is not None
+        alone = jobs == 1 or state.columns == 1 or state.pair or state.dual is not None or watched
         cuts = [] if alone else split(state.columns, jobs)
         self.state, self.jobs, self.seen = state, jobs, NOT_SEEN
         if cuts and state.compared_labels:
