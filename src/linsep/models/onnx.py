@@ -19,8 +19,8 @@ from linsep.estimators.base.voter import LINEAR
 from linsep.estimators.calibration import has_relative_scores
 from linsep.kernels.functions import Linear, RadialBasis
 from linsep.kernels.functions import Polynomial as PolynomialKernel
-from linsep.models.encode_estimators import is_calibrated, is_pipeline, last_of, learner_of
 from linsep.models.named_weights import weighing_learner
+from linsep.models.pipelines import is_calibrated, last_of, learner_of, maps_before
 from linsep.solvers.calibration import Isotonic, Platt, Temperature
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns, Standardize
 from linsep.validation.errors import ParameterError
@@ -73,8 +73,7 @@ def export_onnx(
     """
     fitted = last_of(model)
     learner = _learner_of(fitted)
-    steps = model.steps[:-1] if is_pipeline(model) else []
-    maps = [(name, step) for name, step in steps if step not in (None, "passthrough")]
+    maps = maps_before(model)
     for name, step in maps:
         if type(step) not in MAPS:
             raise TypeError(

@@ -12,7 +12,7 @@ from linsep.data.sources import sources_of
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
-from linsep.models.encode_estimators import is_calibrated, is_pipeline, learner_of
+from linsep.models.pipelines import is_calibrated, is_pipeline, learner_of
 from linsep.models.save_load import Saved
 
 HASHED = ("alternate_sign", "n_features", "keep_names")
