@@ -47,7 +47,7 @@ WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
 TRIVIAL = 0.999
-"""A bound of one pass of at least this share of the rows is of no use."""
+"""A bound of one pass of at least this share of the rows is trivial: scaled columns then have one for all passes."""
 
 Problems = dict[ProblemKey, dict[str, Any]]
 """Problems as the checker reads them, with their witnesses."""
@@ -108,7 +108,7 @@ def certify(
 
     L* = ½[(1+r) ln(1+r) + (1-r) ln(1-r)], r = delta/X; and in T passes over any data, separable or not, a perceptron
     errs at most (R ||w|| + sqrt(T) ||(1 - Yw)+||)² times, for any w: the least such bound is stated, and how much
-    less another w could prove. Margins are bracketed from both sides. Two classes are looked at with the bias given,
+    less another w could prove. Margins are bracketed from both sides. Two classes are bracketed with the bias given,
     with the best one, and without; more, one against the rest and in pairs, with the bias given.
 
     Parameters

@@ -92,7 +92,7 @@ def export_onnx(
         rows = replace(rows, name=graph.add("Cast", "X", to=graph.onnx.TensorProto.DOUBLE))
     for _, step in maps:
         rows = MAPS[type(step)](graph, step, rows)
-    outputs = _answers(graph, learner, rows, fitted if is_calibrated(model) else None)
+    outputs = _predictions(graph, learner, rows, fitted if is_calibrated(model) else None)
     properties = {"learner": type(learner).__name__}
     if names is not None:
         properties["feature_names"] = json.dumps([str(name) for name in names])
@@ -209,9 +209,9 @@ class Graph:
     ) -> Any:
         """Return the ONNX model; `outputs` has the type and shape of each output."""
         helper, kind = self.onnx.helper, getattr(self.onnx.TensorProto, INPUTS[dtype])
-        tells = [helper.make_tensor_value_info(name, *kind) for name, kind in outputs.items()]
+        outputs_info = [helper.make_tensor_value_info(name, *kind) for name, kind in outputs.items()]
         table = helper.make_tensor_value_info("X", kind, ["rows", width])
-        graph = helper.make_graph(self.nodes, "linsep", [table], tells, self.constants)
+        graph = helper.make_graph(self.nodes, "linsep", [table], outputs_info, self.constants)
         version = helper.make_opsetid("", OPSET)
         proto = helper.make_model(graph, opset_imports=[version], ir_version=IR, producer_name="linsep")
         proto.producer_version = __version__
@@ -282,7 +282,7 @@ MAPS: dict[type, Callable[[Graph, Any, Tensor], Tensor]] = {
 }
 
 
-def _answers(graph: Graph, learner: Any, rows: Tensor, calibrated: Any) -> dict[str, tuple[Any, list[Any]]]:
+def _predictions(graph: Graph, learner: Any, rows: Tensor, calibrated: Any) -> dict[str, tuple[Any, list[Any]]]:
     """Add the predictions of a learner, calibrated if given; return the type and shape of each output."""
     types, known = graph.onnx.TensorProto, len(learner.classes_)
     labels, kind = _labels(learner.classes_)

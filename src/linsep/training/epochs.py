@@ -173,15 +173,15 @@ class Enough:
         self.how, self.settles = how, settles(type(state.rule))
         self.best, self.patience, self.done = np.inf, how.n_iter_no_change, False
         self._mistakes: list[int] = []
-        self._stands = False
+        self._no_updates = False
 
     def after(self, made: Array, rows: int) -> bool:
         """Return whether an epoch over so many rows, which made these mistakes and updates, was the last."""
         how = self.how
         self._mistakes.append(int(made[MISTAKES]))
         self.done = bool(made[MISTAKES] == 0)
-        self._stands = bool(made[UPDATES] == 0) and self.settles
-        if self._stands:
+        self._no_updates = bool(made[UPDATES] == 0) and self.settles
+        if self._no_updates:
             return True
         if how.tol is None:
             return False
@@ -197,7 +197,7 @@ class Enough:
 
         They fall if the last epoch made fewer than each in the first half, by more than chance: the square root.
         """
-        if self.done or self._stands or not self.settles or not self._mistakes:
+        if self.done or self._no_updates or not self.settles or not self._mistakes:
             return False
         early = min(self._mistakes[: len(self._mistakes) // 2], default=None)
         return early is None or self._mistakes[-1] <= early - early**0.5
