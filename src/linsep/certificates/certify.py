@@ -159,7 +159,7 @@ def certify(
     """
     refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
     if model is not None:
-        if not hasattr(model, "_no_weights"):
+        if not hasattr(model, "_predicting_weights"):
             raise ParameterError(f"model={type(model).__name__} is not a classifier of linsep: give a trained one")
         model._fitted()
     data = read_rows(X, float(bias)) if model is None else read_rows(X, float(model._bias), model)
@@ -342,9 +342,7 @@ def add_model(learner: Any, rows: LabelledRows, problems: Problems) -> list[str]
         return ["the errors of the model are not stated: its classes are not those of the rows"]
     if reason := learner._no_weights:
         return [f"the errors of the model are not stated: {reason}"]
-    W, last = learner.coef_, learner._of_classes(learner._weights()[-1:].T, axis=0, flat=False)
-    W = np.column_stack([W.toarray() if hasattr(W, "toarray") else W, last])
-    many = len(rows.classes) > 2
+    W, many = learner._predicting_weights(), len(rows.classes) > 2
     for key, problem in problems.items():
         if key.bias == rows.data.bias and key.kind in ("binary", "pairs", "class"):
             w = W if key.kind == "pairs" or not many else W[rows.classes.index(key.label)]
