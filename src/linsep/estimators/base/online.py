@@ -26,7 +26,7 @@ from linsep.engine.runtime import uninterrupted
 from linsep.engine.step import reads_norm
 from linsep.estimators.base.bias import AUTO, first_entries, typical_size
 from linsep.estimators.base.learner import Learner, refuse_one_class
-from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
+from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_about
 from linsep.estimators.base.traits import Traits
 from linsep.training.epochs import one_pass, refuse_overflow, train
 from linsep.training.mixing import MIXINGS
@@ -693,7 +693,7 @@ class OnlineLearner(Learner):
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
         state = self._fitted()
-        theorem = theorem_of(state)
+        theorem = theorem_about(state)
         if theorem is None:
             kind = " in pairs of classes" if state.pair else ""
             return None, [NO_THEOREM.format(type(self).__name__ + kind)]

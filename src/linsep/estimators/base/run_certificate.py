@@ -169,7 +169,7 @@ def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
     """Return the run of each binary classifier, if these are the rows that the learner was trained on."""
     runs = learner._runs(rows)
     refuse_other_rows(runs, rows, learner._readable().whole())
-    order = order_of(learner)
+    order = stated_order(learner)
     state = learner._readable().whole()
     if state.mixed is not None:
         parts = [(max(count, 1), epochs) for count, epochs in state.mixed.shards(state.epochs) if epochs]
@@ -223,7 +223,7 @@ def among_present(
     return few, found, [] if found or not runs else [f"no run is certified: {what}"]
 
 
-def order_of(learner: Any) -> Any:
+def stated_order(learner: Any) -> Any:
     """Return the order of a run as certificates state it: the row of each round if rows were located."""
     state = learner._fitted()
     if not (state.epochs or state.rows):
@@ -254,13 +254,13 @@ def _test_order(rows: LabelledRows, order: Any) -> tuple[bool, str]:
     )
 
 
-def theorem_of(state: TrainingState) -> Theorem | None:
+def theorem_about(state: TrainingState) -> Theorem | None:
     """Return the theorem about a rule and a kind of weights, if there is one.
 
     Examples
     --------
     >>> from linsep import Winnow
-    >>> theorem_of(Winnow(eta=0.25).fit([[0, 1], [1, 0]], [0, 1])._state)
+    >>> theorem_about(Winnow(eta=0.25).fit([[0, 1], [1, 0]], [0, 1])._state)
     WinnowTheorem(norm='simplex', rate=0.25)
     """
     rule, link = state.rule, state.link
