@@ -22,17 +22,22 @@ from linsep.validation.errors import InvalidDataError
 
 if TYPE_CHECKING:
     from linsep.evaluation.scoring import Scores
+    from linsep.models.save_load import Saved
 
 
-def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> Dataset:
-    """Read and map the rows of a command by its options; omit weights of rows."""
+def load_rows(ctx: typer.Context, data: list[str], remark: bool = True, saved: "Saved | None" = None) -> Dataset:
+    """Read and map the rows of a command by its options, into the columns of a model if given; omit weights of rows."""
     from linsep.cli.terminal.progress import reading_bar  # many commands read, and few show a bar
 
-    maps = maps_from(learner_options(ctx).maps)
+    maps, options = maps_from(learner_options(ctx).maps), reader_options(ctx)
+    if saved is not None:
+        options = reading_for(saved, data, options)
     with reading_bar("reading", remark) as tell:
-        rows = linsep.read(data, progress=tell, **reader_options(ctx))
+        rows = linsep.read(data, progress=tell, **options)
     if not len(rows):
         raise InvalidDataError(f"{', '.join(data)}: there are no rows")
+    if rows.unseen and remark:
+        say(f"{ctx.command_path}: entries of features that the model does not know, left out: {rows.unseen:,}")
     if rows.weights is not None and remark:
         say(f"{ctx.command_path}: weights of rows are left out: what is proved is of rows that weigh alike")
     X: Any = rows.X
