@@ -74,7 +74,7 @@ def run(
         bool, typer.Option("--shifting", help="With --learner, bound mistakes against weights that shift.")
     ] = False,
     model: Annotated[
-        Path | None, typer.Option("--model", metavar="MODEL", help="Bound a model's risk by its errors on these rows, read into its columns.")
+        Path | None, typer.Option("--model", metavar="MODEL", help="Bound a model's risk by its errors on these rows.")
     ] = None,
     report: Report = None,
     json: Json = False,

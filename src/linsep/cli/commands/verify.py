@@ -44,7 +44,7 @@ def run(
     data: Sources,
     model: Annotated[
         Path | None,
-        typer.Option("--model", metavar="MODEL", help="The model of certify --model: the rows are read into its columns."),
+        typer.Option("--model", metavar="MODEL", help="The model of certify --model."),
     ] = None,
     time_limit: TimeLimit = None,
     json: Json = False,

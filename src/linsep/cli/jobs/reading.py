@@ -5,8 +5,8 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
@@ -15,6 +15,7 @@ from linsep.cli.errors import UsageError
 from linsep.cli.options.common import as_words, learner_options, maps_from, reader_options
 from linsep.cli.terminal.text import say, words
 from linsep.data.dataset import Dataset
+from linsep.data.format import Format
 from linsep.data.registry import detected_format, options_of
 from linsep.data.sources import sources_of
 from linsep.data.streaming import Stream
@@ -113,23 +114,42 @@ MOST_NAMED = 5
 """Columns and labels that a remark names."""
 
 
-class EntryCount:
-    """Counts the entries of rows that are read, to remark on data that a model knows little of."""
+@dataclass
+class RowCount:
+    """Count the rows and entries that are read, to warn of data that a model knows little of."""
 
-    def __init__(self, known: int = 0) -> None:
-        self.known = known
+    rows: int = 0
+    known: int = 0
+    """Entries of features that the model knows."""
+    rejected: int = 0
+    """Malformed rows."""
+    unseen: int = 0
+    """Entries of features that the training data did not have."""
+    extra: list[str] = field(default_factory=list)
+    """Columns that the training data did not have."""
 
     def add(self, X: Any) -> None:
         """Add some rows; a dense table has all columns."""
+        self.rows += X.shape[0]
         self.known += int(X.nnz) if hasattr(X, "nnz") else X.size
 
-    def remarks(self, rows: Stream) -> list[str]:
-        """Return remarks on what was left out of the rows that were read."""
-        extra = list(getattr(rows.form, "extra", ()))
-        found = [f"left out, as the model has no such column: {_some(extra)}"] if extra else []
-        if rows.unseen and not self.known:
+    def end(self, form: Format, rejected: int, unseen: int) -> Self:
+        """Add what was left out in a pass over the data."""
+        return self.plus(RowCount(rejected=rejected, unseen=unseen, extra=list(getattr(form, "extra", ()))))
+
+    def plus(self, other: "RowCount") -> Self:
+        """Add the counts of other rows."""
+        self.rows, self.known = self.rows + other.rows, self.known + other.known
+        self.rejected, self.unseen = self.rejected + other.rejected, self.unseen + other.unseen
+        self.extra += [name for name in other.extra if name not in self.extra]
+        return self
+
+    def remarks(self) -> list[str]:
+        """Return remarks on what was left out."""
+        found = [f"left out, as the model has no such column: {_some(self.extra)}"] if self.extra else []
+        if self.unseen and not self.known:
             found.append(
-                f"the model knows none of the features ({rows.unseen:,} entries are left out), and all rows have the "
+                f"the model knows none of the features ({self.unseen:,} entries are left out), and all rows have the "
                 "same scores: check that the data are read as the training data were"
             )
         return found

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.models import name_of
-from linsep.cli.jobs.reading import EntryCount, remark_on_labels
+from linsep.cli.jobs.reading import RowCount, remark_on_labels
 from linsep.cli.options.common import make_pipeline
 from linsep.cli.terminal.output import size as size_of
 from linsep.cli.terminal.progress import TrainingProgress
@@ -289,7 +289,7 @@ def judge_by_files(task: TrainingTask, trained: Trained) -> None:
             options["on_error"] = task.options["on_error"].replace("quarantine", "skip")
         blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
         judge(task, trained, blocks, ", ".join(task.test))
-        task.remarks += EntryCount(known=1).remarks(blocks)
+        task.remarks += RowCount(known=1).end(blocks.form, blocks.rejected, blocks.unseen).remarks()
 
 
 def judge(task: TrainingTask, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
