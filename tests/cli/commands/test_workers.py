@@ -359,7 +359,14 @@ def test_restart_discards_the_epochs_of_an_interrupted_run(folder):
     expected = weights()
     (folder / "m.linsep.epochs").write_bytes(b"of another run")
     fit("--stream", "--shards", "2", "--brief", code=4)
+    for wrong in (["--test", "absent.svm"], ["--learner", "romma", "--aggressive"], ["--time-limit", "5"]):
+        wrongly = CliRunner().invoke(
+            app, ["fit", "train.svm", "-o", "m.linsep", *"--stream --shards 2 --restart".split(), *wrong]
+        )
+        assert wrongly.exit_code != 0
+        assert (folder / "m.linsep.epochs").read_bytes() == b"of another run"
     fit("--stream", "--shards", "2", "--brief", "--restart")
     assert weights() == expected
     assert not (folder / "m.linsep.epochs").exists()
-    one_line(fit("--restart", code=2), "--restart", "add --shards")
+    for shards in ([], ["--shards", "2"]):
+        one_line(fit("--restart", *shards, code=2), "only --stream --shards N, --workers and", "remove --restart")

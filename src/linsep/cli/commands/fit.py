@@ -114,12 +114,11 @@ def run(
     from linsep.cli.jobs.record import TrainingRecord
     from linsep.cli.jobs.training import TrainingTask
 
-    if restart:
-        if kept is None:
-            raise UsageError(
-                "--restart discards the epochs of shards that MODEL.epochs keeps: add --shards, or omit it"
-            )
-        kept.unlink(missing_ok=True)
+    if restart and kept is None:
+        raise UsageError(
+            "--restart discards a checkpoint, which only --stream --shards N, --workers and --scheduler write; remove "
+            "--restart"
+        )
 
     from linsep.cli.options.learners import in_options
     from linsep.cli.terminal.progress import ShardsTrainingProgress
@@ -147,6 +146,8 @@ def run(
         report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
         None if saved is None else saved.model, time_limit=time_limit,
     )  # fmt: skip
+    if restart and kept is not None:  # last, as an error above must not cost the epochs
+        kept.unlink(missing_ok=True)
     with interruptible(
         out, report, in_place=[options.get("quarantine")], otherwise=lambda: None if sharing is None else sharing.left
     ):
