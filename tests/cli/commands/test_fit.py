@@ -225,6 +225,7 @@ WRONG = {
     "one label streamed": (["same.svm", "--stream"], 3, "all rows have the label"),
     "no rows": (["empty.svm"], 3, "no rows"),
     "a share": (["train.svm", "--holdout", "1.5"], 2, "between 0 and 1"),
+    "open labels in memory": (["train.svm", "--open-labels"], 2, "--open-labels: only a stream is learned before"),
     "two tests": (["train.svm", "--holdout", "0.5", "--test", "test.svm"], 2, "give one of them"),
     "another's option": (["train.svm", "--eta", "0.1"], 2, "averaged-perceptron has no --eta"),
     "a wrong value": (["train.svm", "--learner", "winnow", "--eta", "-1"], 2, "eta"),

@@ -206,6 +206,8 @@ REFUSED = [
     (["--workers", "0"], "--workers"),
     (["--stream", "--shards", "2", "--holdout", "0.2"], "with --stream --shards 2"),
     (["--stream", "--shards", "2", "--open-labels"], "--open-labels"),
+    (["--stream", "--shards", "2", "--window", "50"], "--window goes with --stream, without shards"),
+    (["--workers", "2", "--window", "50"], "--window goes with --stream, without shards"),
     (["--stream", "--shards", "2", "--shuffle", "once"], "leave out --shuffle"),
     (["--learner", "kernel-perceptron", "--shards", "2"], "has no --shards, as it predicts with the hypotheses"),
     (["--mixing", "rows"], "--shards N"),

@@ -95,11 +95,14 @@ def run(
     show = show_of(json, brief, quiet)
     began, pool, options = perf_counter(), pool_of(workers, scheduler), reader_options(ctx)
     check_time_limit(time_limit)
-    if window is not None and (not stream or pool is not None):
-        raise UsageError(
-            "--window goes with --stream, in one process: rows have no other order in which an error rises"
-        )
     sharding = shards_option(pool, learner_options(ctx), stream)
+    if window is not None and (not stream or sharding is not None):
+        raise UsageError(
+            "--window goes with --stream, without shards: rows have no other order in which an error rises; remove "
+            "--window"
+        )
+    if open_labels and not stream:
+        raise UsageError("--open-labels: only a stream is learned before all its labels are known; add --stream")
     check_options(test, holdout, calibrate, resume)
     if sharding is not None:
         refuse_unsplittable(sharding, data, options)
