@@ -74,6 +74,19 @@ def test_a_learner_that_cant_is_listed_with_the_reason(folder):
     assert told("large.svm", "-l", "winnow", "--x-max", "5")["learners"][0]["why"] is None
 
 
+@pytest.mark.parametrize("command", ["compare", "tune", "fit"])
+def test_a_share_of_test_rows_is_checked_before_the_work(command):
+    out = ["-o", "m.linsep"] if command == "fit" else []
+    for share in ("0", "1", "1.5", "nan"):
+        result = CliRunner().invoke(app, [command, "absent.svm", "--holdout", share, *out])
+        assert result.exit_code == 2
+        assert f"--holdout {share}: it is a share of the rows, between 0 and 1" in result.stderr
+    if command != "tune":
+        both = CliRunner().invoke(app, [command, "absent.svm", "--holdout", "0.5", "--test", "absent.svm", *out])
+        assert both.exit_code == 2
+        assert "--test and --holdout both choose the test rows" in both.stderr
+
+
 def test_none_that_can_is_a_no(folder):
     (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
     assert run("large.svm", "-l", "winnow").exit_code == 1

@@ -14,6 +14,7 @@ from linsep.cli.options.common import (
     Sources,
     TimeLimit,
     as_words,
+    check_holdout,
     check_time_limit,
     learner_options,
     maps_from,
@@ -45,8 +46,9 @@ def run(
         typer.Option(metavar="FILE", help="Test rows. Default: some of DATA."),
     ] = None,
     holdout: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
-    ] = HOLDOUT,
+        float | None,
+        typer.Option(metavar="SHARE", help=f"How many are set aside, of each class. Default: {HOLDOUT}."),
+    ] = None,
     time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
@@ -65,6 +67,7 @@ def run(
 
     show_as = show_of(json, brief, quiet)
     check_time_limit(time_limit)
+    check_holdout(holdout, test)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
     options = learner_options(ctx)
     if report is not None:
@@ -74,7 +77,7 @@ def run(
     maps_from(options.maps)  # so that a wrong map is an error before the work
     with interruptible(report, in_place=[quarantine_file(ctx)]):
         rows = read_rows(data, test, reader_options(ctx), show_as)
-        contest = Contest.of(*rows, holdout, options.parameters["random_state"])
+        contest = Contest.of(*rows, HOLDOUT if holdout is None else holdout, options.parameters["random_state"])
         candidates = candidates if options.learners else contest.variants(candidates)
         bar = LearnerBar(stderr(), len(candidates))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
@@ -84,7 +87,7 @@ def run(
 
             mapped = [word for name in options.maps for word in ("--map", name)]
             named = [word for name in options.learners for word in ("--learner", name)]
-            share = ["--holdout", f"{holdout:g}"] if holdout != HOLDOUT else []
+            share = ["--holdout", f"{holdout:g}"] if holdout is not None else []
             compared, read = [*mapped, *named, *share], as_words(reader_options(ctx))
             write_comparison(report, data, test, contest, attempts, read, compared, options.parameters)
         best = attempts[0]

@@ -17,6 +17,7 @@ from linsep.cli.options.common import (
     Show,
     Sources,
     TimeLimit,
+    check_holdout,
     check_time_limit,
     learner_options,
     reader_options,
@@ -175,10 +176,7 @@ def run(
 
 def check_options(test: list[str] | None, holdout: float | None, calibrate: str | None, resume: Path | None) -> None:
     """Refuse wrong values, and what contradicts itself."""
-    if holdout is not None and not 0 < holdout < 1:
-        raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
-    if test and holdout is not None:
-        raise UsageError("--test and --holdout both choose the test rows: give one of them")
+    check_holdout(holdout, test)
     if calibrate not in (None, "sigmoid", "isotonic", "temperature"):
         raise UsageError(f"--calibrate {calibrate}: choose sigmoid, isotonic or temperature")
     if resume is not None and calibrate is not None:

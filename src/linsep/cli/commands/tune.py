@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.errors import UsageError
 from linsep.cli.options.common import (
     Brief,
     Json,
@@ -14,6 +13,7 @@ from linsep.cli.options.common import (
     Sources,
     TimeLimit,
     as_words,
+    check_holdout,
     check_time_limit,
     learner_options,
     maps_from,
@@ -46,7 +46,7 @@ def run(
         typer.Option(metavar="FILE", help="Rows to judge the winner by; the search does not see them."),
     ] = None,
     holdout: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
+        float, typer.Option(metavar="SHARE", help="How many are set aside, of each class.")
     ] = HOLDOUT,
     candidates: Annotated[int, typer.Option(metavar="N", min=1, help="How many combinations to try.")] = CANDIDATES,
     time_limit: TimeLimit = None,
@@ -68,8 +68,7 @@ def run(
 
     show_as, options = show_of(json, brief, quiet), learner_options(ctx)
     check_time_limit(time_limit)
-    if not 0 < holdout < 1:
-        raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
+    check_holdout(holdout)
     check_targets({}, [*data, *(test or [])], quarantine_file(ctx))
     maps_from(options.maps)  # so that a wrong map is an error before the work
     names = choose_learners(options.learners)
