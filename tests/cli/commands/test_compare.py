@@ -133,6 +133,24 @@ def test_failures_come_last():
     assert [attempt.name for attempt in rank(attempts)] == ["c", "b", "a"]
 
 
+@pytest.mark.parametrize("fails", ["first fit", "timed fit", "never"])
+def test_each_learner_is_counted_once(folder, monkeypatch, fails):
+    def fail(learner, X, y, weights=None):
+        fitted.append(learner)
+        if fails != "never" and len(y) > (0 if fails == "first fit" else 3):
+            raise InvalidDataError("X is wrong")
+        return fit_quietly(learner, X, y, weights)
+
+    fitted, counted = [], []
+    monkeypatch.setattr("linsep.cli.jobs.comparing.fit_quietly", fail)
+    contest = Contest.of(linsep.read("train.svm"), None, 0.5, 0)
+    report = LearnerReport(lambda name: None, lambda: counted.append(len(fitted)))
+    attempts = list(contest.attempts(candidates_of(["romma"], {}, ()), report))
+    assert (attempts[0].why is None) == (fails == "never")
+    assert counted == [1]
+    assert len(fitted) == 2
+
+
 def test_a_bug_is_not_a_reason(folder, monkeypatch):
     def broken(*args):
         return int("x")

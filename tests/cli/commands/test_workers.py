@@ -363,7 +363,7 @@ def test_restart_discards_the_epochs_of_an_interrupted_run(folder):
     fit("--stream", "--shards", "2", "--brief", code=4)
     for wrong in (["--test", "absent.svm"], ["--learner", "romma", "--aggressive"], ["--time-limit", "5"]):
         wrongly = CliRunner().invoke(
-            app, ["fit", "train.svm", "-o", "m.linsep", *"--stream --shards 2 --restart".split(), *wrong]
+            app, ["fit", "train.svm", "-o", "m.linsep", *["--stream", "--shards", "2", "--restart"], *wrong]
         )
         assert wrongly.exit_code != 0
         assert (folder / "m.linsep.epochs").read_bytes() == b"of another run"

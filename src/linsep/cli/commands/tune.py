@@ -45,9 +45,7 @@ def run(
         list[str] | None,
         typer.Option(metavar="FILE", help="Rows to judge the winner by; the search does not see them."),
     ] = None,
-    holdout: Annotated[
-        float, typer.Option(metavar="SHARE", help="How many are set aside, of each class.")
-    ] = HOLDOUT,
+    holdout: Annotated[float, typer.Option(metavar="SHARE", help="How many are set aside, of each class.")] = HOLDOUT,
     candidates: Annotated[int, typer.Option(metavar="N", min=1, help="How many combinations to try.")] = CANDIDATES,
     time_limit: TimeLimit = None,
     json: Json = False,
