@@ -87,6 +87,15 @@ def test_a_share_of_test_rows_is_checked_before_the_work(command):
         assert "--test and --holdout both choose the test rows" in both.stderr
 
 
+@pytest.mark.parametrize("command", ["compare", "tune", "fit"])
+def test_test_rows_have_the_format_of_the_training_rows(folder, command):
+    for name in ("train", "test"):
+        (folder / f"{name}.svm").rename(f"{name}.csv")
+    how = ["-l", "romma", "--format", "svmlight", "--test", "test.csv", "--json"]
+    result = CliRunner().invoke(app, [command, "train.csv", *how, *(["-o", "m.linsep"] if command == "fit" else [])])
+    assert result.exit_code == 0, result.output
+
+
 def test_none_that_can_is_a_no(folder):
     (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
     assert run("large.svm", "-l", "winnow").exit_code == 1

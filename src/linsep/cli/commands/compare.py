@@ -62,6 +62,7 @@ def run(
     can't take the data is listed with the reason. All rows are in memory.
     """
     from linsep.cli.jobs.comparing import Contest, candidates_of, choose_learners, rank
+    from linsep.cli.jobs.reading import read_rows
     from linsep.cli.terminal.output import percent, print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
 
@@ -76,7 +77,7 @@ def run(
     candidates = candidates_of(names, options.parameters, options.maps)
     maps_from(options.maps)  # so that a wrong map is an error before the work
     with interruptible(report, in_place=[quarantine_file(ctx)]):
-        rows = read_rows(data, test, reader_options(ctx), show_as)
+        rows = read_rows(data, test, reader_options(ctx), show_as is not Show.NOTHING)
         contest = Contest.of(*rows, HOLDOUT if holdout is None else holdout, options.parameters["random_state"])
         candidates = candidates if options.learners else contest.variants(candidates)
         bar = LearnerBar(stderr(), len(candidates))
@@ -102,19 +103,6 @@ def run(
                 stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
         if best.error is None:
             raise typer.Exit(1)
-
-
-def read_rows(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:
-    """Read rows, and others in the same columns to be judged by; None if there are no others."""
-    import linsep
-    from linsep.cli.terminal.progress import reading_bar
-
-    with reading_bar("reading", show_as is not Show.NOTHING) as tell:
-        rows = linsep.read(data, progress=tell, **options)
-        general = {name: options[name] for name in ("on_error", "n_jobs") if name in options}
-        if "on_error" in general:  # only rows to learn from are set aside for a second look
-            general["on_error"] = general["on_error"].replace("quarantine", "skip")
-        return rows, None if test is None else linsep.read(test, like=rows, progress=tell, **general)
 
 
 def as_json(contest: "Contest", attempts: "list[Attempt]") -> dict[str, Any]:

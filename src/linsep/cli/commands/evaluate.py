@@ -128,7 +128,7 @@ def _scored(
             if len(block):
                 count.add(block.X)
                 found = predictions(saved.model, block.X)
-                scoring.add(block.y, *found[1::-1], found.probabilities)
+                scoring.add_predictions(block.y, found)
                 if gathered is not None:
                     gathered.add(block, found)
     return scoring.result(), count.end(rows.form, rows.rejected, rows.unseen)

@@ -58,8 +58,8 @@ def run(
     all. Options that are given are not varied. The same seed gives the same result, without a time limit. All rows are
     in memory.
     """
-    from linsep.cli.commands.compare import read_rows
     from linsep.cli.jobs.comparing import Contest, choose_learners, refuse_foreign, rows_with_labels
+    from linsep.cli.jobs.reading import read_rows
     from linsep.cli.jobs.tuning import draw_candidates, halve, leaders, round_sizes
     from linsep.cli.terminal.output import print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
@@ -73,7 +73,7 @@ def run(
     refuse_foreign(options.parameters, names)
     seed = options.parameters["random_state"]
     with interruptible(in_place=[quarantine_file(ctx)]):
-        rows, judges = read_rows(data, test, reader_options(ctx), show_as)
+        rows, judges = read_rows(data, test, reader_options(ctx), show_as is not Show.NOTHING)
         contest = Contest.of(rows, None, holdout, seed)
         X, classes = contest.train.X, len(contest.classes)
         drawn = draw_candidates(names, options.parameters, options.maps, X, classes, candidates, seed)

@@ -119,5 +119,5 @@ def evaluate_part(task: Task, question: EvaluateQuestion) -> PartScores:
         if len(block):
             count.add(block.X)
             found = predictions(question.model, block.X)
-            scoring.add(block.y, found.labels, found.scores, found.probabilities)
+            scoring.add_predictions(block.y, found)
     return PartScores(scoring, count.end(once.form, once.policy.rejected, once.unseen))

@@ -47,6 +47,31 @@ def load_rows(ctx: typer.Context, data: list[str], remark: bool = True, saved: "
     return replace(rows, X=X, weights=None)
 
 
+def read_rows(
+    data: list[str], test: list[str] | None, options: dict[str, Any], shown: bool
+) -> tuple[Dataset, Dataset | None]:
+    """Read rows, and others in the same columns to be judged by; None if there are no others."""
+    from linsep.cli.terminal.progress import reading_bar
+
+    with reading_bar("reading", shown) as tell:
+        rows = linsep.read(data, progress=tell, **options)
+        if test is None:
+            return rows, None
+        return rows, linsep.read(test, like=rows, progress=tell, **options_for_test_rows(options))
+
+
+def options_for_test_rows(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the training rows that test rows in the same columns are read with.
+
+    >>> options_for_test_rows({"format": "csv", "label": "kind", "on_error": "quarantine", "quarantine": "bad.csv"})
+    {'format': 'csv', 'on_error': 'skip'}
+    """
+    found = {name: value for name, value in options.items() if name in ("format", "n_jobs", "on_error")}
+    if "on_error" in found:  # only rows to learn from are set aside for a second look
+        found["on_error"] = found["on_error"].replace("quarantine", "skip")
+    return found
+
+
 STDIN = "-"
 PIPE_BYTES = 1 << 20
 """The size to request for a pipe, so that a program that writes much need not wait for each prediction."""
