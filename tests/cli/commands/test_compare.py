@@ -74,6 +74,28 @@ def test_a_learner_that_cant_is_listed_with_the_reason(folder):
     assert told("large.svm", "-l", "winnow", "--x-max", "5")["learners"][0]["why"] is None
 
 
+@pytest.mark.parametrize("command", ["compare", "tune", "fit"])
+def test_a_share_of_test_rows_is_checked_before_the_work(command):
+    out = ["-o", "m.linsep"] if command == "fit" else []
+    for share in ("0", "1", "1.5", "nan"):
+        result = CliRunner().invoke(app, [command, "absent.svm", "--holdout", share, *out])
+        assert result.exit_code == 2
+        assert f"--holdout {share}: it is a share of the rows, between 0 and 1" in result.stderr
+    if command != "tune":
+        both = CliRunner().invoke(app, [command, "absent.svm", "--holdout", "0.5", "--test", "absent.svm", *out])
+        assert both.exit_code == 2
+        assert "--test and --holdout both choose the test rows" in both.stderr
+
+
+@pytest.mark.parametrize("command", ["compare", "tune", "fit"])
+def test_test_rows_have_the_format_of_the_training_rows(folder, command):
+    for name in ("train", "test"):
+        (folder / f"{name}.svm").rename(f"{name}.csv")
+    how = ["-l", "romma", "--format", "svmlight", "--test", "test.csv", "--json"]
+    result = CliRunner().invoke(app, [command, "train.csv", *how, *(["-o", "m.linsep"] if command == "fit" else [])])
+    assert result.exit_code == 0, result.output
+
+
 def test_none_that_can_is_a_no(folder):
     (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
     assert run("large.svm", "-l", "winnow").exit_code == 1
@@ -118,6 +140,24 @@ def test_rows_without_a_label_are_left_out(folder):
 def test_failures_come_last():
     attempts = [Attempt("a", why="so"), Attempt("b", 0.5, seconds=1.0), Attempt("c", 0.0, seconds=2.0)]
     assert [attempt.name for attempt in rank(attempts)] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("fails", ["first fit", "timed fit", "never"])
+def test_each_learner_is_counted_once(folder, monkeypatch, fails):
+    def fail(learner, X, y, weights=None):
+        fitted.append(learner)
+        if fails != "never" and len(y) > (0 if fails == "first fit" else 3):
+            raise InvalidDataError("X is wrong")
+        return fit_quietly(learner, X, y, weights)
+
+    fitted, counted = [], []
+    monkeypatch.setattr("linsep.cli.jobs.comparing.fit_quietly", fail)
+    contest = Contest.of(linsep.read("train.svm"), None, 0.5, 0)
+    report = LearnerReport(lambda name: None, lambda: counted.append(len(fitted)))
+    attempts = list(contest.attempts(candidates_of(["romma"], {}, ()), report))
+    assert (attempts[0].why is None) == (fails == "never")
+    assert counted == [1]
+    assert len(fitted) == 2
 
 
 def test_a_bug_is_not_a_reason(folder, monkeypatch):

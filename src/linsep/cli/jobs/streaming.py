@@ -116,6 +116,8 @@ def _learn_epochs(
             if epoch == 0 and isinstance(task.learner, OnlineLearner):
                 task.progress.end(_current_learner(task)._state)
                 _current_learner(task)._progressive.active = False
+        if isinstance(task.learner, OnlineLearner):
+            task.progress.end(_current_learner(task)._state)
     task.remarks += order.warnings()
     return count, known
 

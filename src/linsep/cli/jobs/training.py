@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.models import name_of
-from linsep.cli.jobs.reading import EntryCount, remark_on_labels
+from linsep.cli.jobs.reading import RowCount, options_for_test_rows, remark_on_labels
 from linsep.cli.options.common import make_pipeline
 from linsep.cli.terminal.output import size as size_of
 from linsep.cli.terminal.progress import TrainingProgress
@@ -284,12 +284,10 @@ def form_of(form: Format | None) -> Format:
 def judge_by_files(task: TrainingTask, trained: Trained) -> None:
     """Score the rows of test files, if there are any."""
     if task.test is not None:
-        options = {name: value for name, value in task.options.items() if name in ("format", "n_jobs")}
-        if "on_error" in task.options:  # only rows to learn from are set aside for a second look
-            options["on_error"] = task.options["on_error"].replace("quarantine", "skip")
+        options = options_for_test_rows(task.options)
         blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
         judge(task, trained, blocks, ", ".join(task.test))
-        task.remarks += EntryCount(known=1).remarks(blocks)
+        task.remarks += RowCount(known=1).end(blocks.form, blocks.rejected, blocks.unseen).remarks()
 
 
 def judge(task: TrainingTask, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
@@ -310,7 +308,7 @@ def _score(task: TrainingTask, trained: Trained, blocks: Any, places: Array | No
     for block in blocks:
         if len(block):
             found = predictions(trained.model, block.X)
-            scoring.add(block.y, found.labels, found.scores, found.probabilities)
+            scoring.add_predictions(block.y, found)
             if trained.gathered is not None:
                 trained.gathered.add(block, found)
     trained.shown = scoring.result()
