@@ -189,6 +189,7 @@ class DistributedTraining:
         twin, shared = self.twin, work.Job(self.name, self.source.reading, self.twin)
         with closing(self.engine.each(work.count, self.tasks, shared)) as tallies:
             tally = next(tallies)
+            self._report(1, 1, len(self.tasks))
             for done, more in enumerate(tallies, 2):
                 tally = tally.joined(more)
                 self._report(1, done, len(self.tasks))

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from linsep.data.dataset import Dataset
 from linsep.data.parts import Profile
@@ -17,6 +18,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
 from linsep.estimators.base.bias import first_entries
 from linsep.evaluation.scoring import Scoring, predictions, scoring_of
+from linsep.models.encode_estimators import last_of
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gain_of
@@ -224,7 +226,9 @@ def predict(task: Task, question: Question) -> Array:
 
 def no_predictions(model: Any, what: str) -> Array:
     """Return a model's predictions for no rows, of the right type and shape."""
-    return getattr(model, METHODS[what])(np.zeros((1, model.n_features_in_)))[:0]
+    last = last_of(model)  # a pipeline predicts as its last step does
+    found: Array = getattr(last, METHODS[what])(csr_array((1, last.n_features_in_)))[:0]
+    return found
 
 
 def evaluate(task: Task, question: Question) -> Scoring:
