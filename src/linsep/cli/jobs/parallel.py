@@ -85,7 +85,7 @@ def predict_part(task: Task, question: PredictQuestion) -> PartLines:
     """Return the lines of a part's predictions."""
     write, lines = writer(question.saved, question.output), []
     try:
-        for part in PartReader(task[0], question.reading).aligned_parts():
+        for part in PartReader(task.shard.part, question.reading).aligned_parts():
             lines.append(lines_of(part, write))
             if part.error is not None:
                 return PartLines(b"".join(lines), part.error)
@@ -96,7 +96,7 @@ def predict_part(task: Task, question: PredictQuestion) -> PartLines:
 
 def evaluate_part(task: Task, question: EvaluateQuestion) -> PartScores:
     """Score the predictions for a part."""
-    scoring, once = scoring_of(question.model, question.threshold), PartReader(task[0], question.reading)
+    scoring, once = scoring_of(question.model, question.threshold), PartReader(task.shard.part, question.reading)
     for part in once:
         block = once.dataset([part], question.reading.form)
         if len(block):
