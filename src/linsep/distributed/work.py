@@ -103,25 +103,18 @@ ROWS = 20_000
 """Rows that are predicted at a time."""
 STREAMED = 10_000
 """Rows that are learned at a time, if not all fit into memory."""
-Reading = Any
+AnyReading = Any
 """The reading of rows: a Reading of files and tables, or an ArrayReading."""
 METHODS = {"labels": "predict", "scores": "decision_function", "probabilities": "predict_proba"}
 """The method of a model for each kind of prediction."""
-
-
-class ScanJob(NamedTuple):
-    """The data that the scans of all shards share."""
-
-    run: str
-    """The name under which rows are cached."""
-    reading: Reading
 
 
 class Job(NamedTuple):
     """The data that all shards share in all epochs."""
 
     run: str
-    reading: Reading
+    """The name under which rows are cached."""
+    reading: AnyReading
     learner: Any
     """Without its state, but with its classes, its number of features and its seed."""
     distinct: bool = False
@@ -139,7 +132,7 @@ class Epoch(NamedTuple):
 class Question(NamedTuple):
     """The prediction to make: what all shards share."""
 
-    reading: Reading
+    reading: AnyReading
     model: Any
     what: str = "labels"
 
@@ -152,13 +145,13 @@ class Examples(NamedTuple):
     weights: Array
 
 
-def profile(task: Task, shared: ScanJob) -> Profile:
+def profile(task: Task, shared: tuple[str, AnyReading]) -> Profile:
     """Return the number of rows, the labels and the columns of a shard; cache its rows if there is room."""
-    shard = task.shard
-    if not ROW_CACHE.has_room(shared.run, shard.memory):
-        return scan(task, shared.reading)
-    rows: LoadedRows = shard.load(shared.reading)
-    ROW_CACHE.keep(shared.run, task.number, rows, rows.nbytes)
+    shard, (run, reading) = task.shard, shared
+    if not ROW_CACHE.has_room(run, shard.memory):
+        return scan(task, reading)
+    rows: LoadedRows = shard.load(reading)
+    ROW_CACHE.keep(run, task.number, rows, rows.nbytes)
     return rows.profile
 
 
@@ -200,7 +193,7 @@ def count(task: Task, shared: Job) -> ClassCounts:
     return tally
 
 
-def scan(task: Task, reading: Reading) -> Profile:
+def scan(task: Task, reading: AnyReading) -> Profile:
     """Return the number of rows, the labels and the columns of a shard; cache nothing."""
     found: Profile = task.shard.scan(reading)
     return found
@@ -211,7 +204,7 @@ def columns(task: Task, _: None) -> Any:
     return task.shard.columns()
 
 
-def words(task: Task, reading: Reading) -> dict[str, Any]:
+def words(task: Task, reading: AnyReading) -> dict[str, Any]:
     """Return the state of a form that has read a dataframe's shard: words, n-grams and their counts."""
     state: dict[str, Any] = task.shard.words(reading)
     return state
