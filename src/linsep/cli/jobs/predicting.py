@@ -1,4 +1,4 @@
-"""Answers as lines: for each line of text that is read there is one, as soon as it is there."""
+"""Write a prediction for each line of text, as soon as the line is read."""
 
 import os
 import sys
