@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import linsep
 from linsep import PassiveAggressiveRegressor, load, save
+from linsep.validation.errors import InvalidDataError
 from tests.sklearn_checks import cases, name_of
 
 NOT_REPETITION = "a weight multiplies the step, which is not to repeat the row"
@@ -159,6 +160,47 @@ def test_bad_input_is_named():
         model.learn_one((np.array([99]), np.array([1.0])), 1.0)
     with pytest.raises(ValueError, match="call fit"):
         model.set_params(readout="average").partial_fit(X, y)
+
+
+def test_single_rows_follow_parameters_that_are_set():
+    X, y, _ = problem(rows=4)
+    model, other = (PassiveAggressiveRegressor(variant="PA").partial_fit(X[:2], y[:2]) for _ in range(2))
+    model.learn_one(X[2], y[2]).set_params(variant="PA-I", C=1e-6)
+    assert not np.array_equal(model.learn_one(X[3], y[3]).coef_, other.partial_fit(X[2:], y[2:]).coef_)
+    assert np.array_equal(
+        pickle.loads(pickle.dumps(model)).learn_one(X[0], y[0]).coef_, model.learn_one(X[0], y[0]).coef_
+    )
+    with pytest.raises(ValueError, match="C"):
+        model.set_params(C=-1.0).learn_one(X[0], y[0])
+
+
+def test_a_row_that_is_refused_changes_nothing():
+    fresh, big = PassiveAggressiveRegressor(), 1e200
+    for bad in ({"a": np.nan}, {"a": 1.0, "b": "x"}, [1.0, np.inf], [[1.0]], {"a": big, "b": -big}):
+        with pytest.raises(ValueError):  # noqa: PT011  (what they state is tested below)
+            fresh.learn_one(bad, 1.0)
+        assert vars(fresh) == vars(PassiveAggressiveRegressor())
+    model = PassiveAggressiveRegressor().learn_one({"a": 1.0}, 3.0)
+    for row, words in (
+        ({0: 1.0}, "x numbers its columns, but the regressor's features have names"),
+        ({"a": 1.0, **{f"n{j}": np.inf for j in range(9)}}, "NaN or infinity"),
+        ({"a": 1.0, **{f"n{j}": big for j in range(9)}}, "too large"),
+    ):
+        with pytest.raises(InvalidDataError, match=words):
+            model.learn_one(row, 1.0)
+        assert (model.feature_names_in_.tolist(), model.n_features_in_, model.t_) == (["a"], 1, 1)
+        model.predict_one({"a": 1.0, "n0": 1.0})
+    model.learn_one({"a": 2.0, "b": 1.0}, 3.0).learn_one({"c": 1.0}, 1.0)
+    never = PassiveAggressiveRegressor().learn_one({"a": 1.0}, 3.0)
+    never.learn_one({"a": 2.0, "b": 1.0}, 3.0).learn_one({"c": 1.0}, 1.0)
+    assert np.array_equal(model.coef_, never.coef_)
+
+
+def test_a_prediction_too_large_for_a_number_is_refused_for_one_row_as_for_many():
+    model = PassiveAggressiveRegressor(variant="PA").partial_fit([[1.0], [2.0]], [10.0, 20.0])
+    for predict in (model.predict_one, lambda x: model.predict([x])):
+        with pytest.raises(InvalidDataError, match="a score is too large"):
+            predict([1e308])
 
 
 @pytest.mark.filterwarnings("ignore")

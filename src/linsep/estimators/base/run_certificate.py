@@ -285,7 +285,9 @@ def runs_of(
     """Return the run of each binary classifier on its signed rows, from the log of all, and from what was mixed."""
     n, count, bias = rows.data.n_rows, len(rows.classes), rows.data.bias
     if len(record) and record.rows.max() >= n:
-        raise InvalidDataError(f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training")
+        raise InvalidDataError(
+            f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training"
+        )
     most = max(-(-rounds // n), 1)
 
     def run(chosen: Array, places: Array, signs: Array, column: int = 0) -> Run:
