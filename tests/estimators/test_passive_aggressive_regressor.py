@@ -1,6 +1,7 @@
 """Passive-aggressive regression against a plain reference, its bounds, streams and model files."""
 
 import pickle
+from copy import copy
 
 import numpy as np
 import pytest
@@ -124,17 +125,17 @@ def test_model_files_resume(tmp_path, readout, named):
     for x, target in zip(rows[:100], y[:100], strict=True):
         model.learn_one(x, target)
     save(model, path)
-    for copy in (load(path), pickle.loads(pickle.dumps(model))):
+    for other in (load(path), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(
-            copy.predict(X) if not named else copy.coef_, model.predict(X) if not named else model.coef_
+            other.predict(X) if not named else other.coef_, model.predict(X) if not named else model.coef_
         )
-        assert (copy.t_, copy.updates_, copy.loss_) == (model.t_, model.updates_, model.loss_)
+        assert (other.t_, other.updates_, other.loss_) == (model.t_, model.updates_, model.loss_)
         for x, target in zip(rows[100:], y[100:], strict=True):
-            copy.learn_one(x, target)
+            other.learn_one(x, target)
         straight = PassiveAggressiveRegressor(readout=readout, random_state=1)
         for x, target in zip(rows, y, strict=True):
             straight.learn_one(x, target)
-        assert np.array_equal(copy.coef_, straight.coef_)
+        assert np.array_equal(other.coef_, straight.coef_)
 
 
 def test_bad_input_is_named():
@@ -172,6 +173,19 @@ def test_single_rows_follow_parameters_that_are_set():
     )
     with pytest.raises(ValueError, match="C"):
         model.set_params(C=-1.0).learn_one(X[0], y[0])
+
+
+@pytest.mark.parametrize("readout", ["last", "average"])
+def test_a_copy_is_independent(readout):
+    model = PassiveAggressiveRegressor(readout=readout).learn_one({"a": 1.0}, 3.0).learn_one({"a": 1.0}, 4.0)
+    twin, before = copy(model), model.coef_.copy()
+    assert np.array_equal(twin.coef_, before)
+    assert (twin.t_, twin.updates_, twin.loss_) == (model.t_, model.updates_, model.loss_)
+    twin.learn_one({"a": 2.0}, -9.0).learn_one({"b": 1.0}, 5.0)
+    assert (model.feature_names_in_.tolist(), model.t_) == (["a"], 2)
+    assert np.array_equal(model.coef_, before)
+    straight = PassiveAggressiveRegressor(readout=readout).learn_one({"a": 1.0}, 3.0).learn_one({"a": 1.0}, 4.0)
+    assert np.array_equal(twin.coef_, straight.learn_one({"a": 2.0}, -9.0).learn_one({"b": 1.0}, 5.0).coef_)
 
 
 def test_a_row_that_is_refused_changes_nothing():

@@ -20,7 +20,6 @@ from functools import cache
 from numbers import Real
 from typing import Any, TypeVar
 
-
 Rule = TypeVar("Rule", bound=type)
 
 PLAIN = ["self", "score", "y", "xx"]

@@ -437,6 +437,16 @@ class PassiveAggressiveRegressor(Regressor):
         self._row_learner = None
         return super().set_params(**params)
 
+    def __copy__(self) -> Self:
+        """Return an independent regressor: training one does not change the other."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        if self._names is not None:
+            twin._names = self._names.copy()
+        if hasattr(self, "_columns"):
+            twin._columns = self._columns.select(ONE)
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
         """Omit the cache of single rows: it is not part of the model."""
         return {name: value for name, value in super().__getstate__().items() if name != "_row_learner"}
