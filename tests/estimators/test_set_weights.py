@@ -105,3 +105,17 @@ def test_what_can_not_be_set_is_refused():
     newton = LogisticRegression(warm_start=True).fit(X, y)
     newton.coef_ = newton.coef_ * 2
     assert newton.fit(X, y).converged_
+
+
+def test_weights_that_are_set_have_no_proof():
+    X, y = problem(2)
+    clf = quiet(LogisticRegression().fit, X, y)
+    assert clf._facts.keys() <= vars(clf).keys()
+    with pytest.raises(ParameterError):
+        clf.coef_ = np.zeros((1, 99))
+    assert clf._facts.keys() <= vars(clf).keys()
+    clf.coef_ = np.zeros_like(clf.coef_)
+    assert not clf._facts.keys() & vars(clf).keys()
+    clf = quiet(LogisticRegression().fit, X, y)
+    clf.intercept_ = [0.0]
+    assert not hasattr(clf, "optimality_")

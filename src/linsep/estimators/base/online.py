@@ -313,7 +313,13 @@ class OnlineLearner(Learner):
         self._fitted()
         self.densify()
         self._state = self._begun_with(self._trimmed(), len(self.classes_), coef, intercept)
+        self._forget_facts()
         self._drop_prepared()
+
+    def _forget_facts(self) -> None:
+        """Remove what a solver stated about weights that are replaced or trained further."""
+        for name in self._facts:
+            self.__dict__.pop(name, None)
 
     def _begun_with(self, state: TrainingState, known: int, coef: Any, intercept: Any) -> TrainingState:
         """Return a state that predicts with these weights of the classes; what is None stays as it is."""
