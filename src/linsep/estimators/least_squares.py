@@ -397,7 +397,7 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
         triangle = None if first else self._sums_so_far(data.n_features, data.bias)
         if not first and (targets.shape[1] != self._weights.shape[1] or self._flat != flat):
             had = self._weights.shape[1]
-            raise ValueError(f"y has the shape {np.shape(y)}, but had {had} targets in the first call")
+            raise InvalidDataError(f"y has the shape {np.shape(y)}, but had {had} targets in the first call")
         return self._take(self._least_squares(data, targets, weights, triangle), data.bias)
 
     @on_snapshot
@@ -436,7 +436,7 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
         bias = float(self.fit_intercept) if reset else self._bias
         data = canonical(self, X, bias=bias, reset=reset)
         if y is None:
-            raise ValueError("this learner requires y to be passed, but the target y is None")
+            raise InvalidDataError("this learner requires y to be passed, but the target y is None")
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if values.ndim not in (1, 2) or len(values) != data.n_rows:
             raise InvalidDataError(

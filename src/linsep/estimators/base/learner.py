@@ -254,16 +254,16 @@ class Learner(ClassifierMixin, LinearModel):
         named = names_among(x)
         if not named and (x or hasattr(self, "n_features_in_")):
             if x and self._names is not None:
-                raise ValueError("x numbers its columns, but the learner's features have names")
+                raise InvalidDataError("x numbers its columns, but the learner's features have names")
             return
         if self._names is None:
             if getattr(self, "n_features_in_", 0) > 0:
-                raise ValueError(NO_NAMES)
+                raise InvalidDataError(NO_NAMES)
             self._check_open_width()
             self._names, self.n_features_in_ = {}, 0
         for name in named:
             if not isfinite(x[name]):
-                raise ValueError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
+                raise InvalidDataError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
             self._names.setdefault(name, len(self._names))
         self.n_features_in_ = max(self.n_features_in_, len(self._names))
         self._make_room()
@@ -291,9 +291,9 @@ class Learner(ClassifierMixin, LinearModel):
             return known_dict(dict(x.items()), self._names)
         row = np.asarray(row_of(x) if sp.issparse(x) else x, np.float64)
         if row.ndim != 1:
-            raise ValueError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
+            raise InvalidDataError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
         if len(row) != self.n_features_in_:
-            raise ValueError(f"x has {len(row)} features, but the learner has {self.n_features_in_}")
+            raise InvalidDataError(f"x has {len(row)} features, but the learner has {self.n_features_in_}")
         indices = np.flatnonzero(row)
         return indices, row[indices], True
 
