@@ -116,6 +116,16 @@ def test_fit_follows_its_parameters():
     assert np.array_equal(twice.coef_, PassiveAggressiveRegressor().partial_fit(X[9:], y[9:]).coef_)
 
 
+def test_the_order_follows_from_random_state():
+    X, y, _ = problem(rows=50)
+    model, by_hand = PassiveAggressiveRegressor(max_iter=3, tol=None, random_state=7).fit(X, y), None
+    for epoch in range(3):
+        order = np.random.default_rng([7, epoch]).permutation(len(X))
+        by_hand = (by_hand or PassiveAggressiveRegressor()).partial_fit(X[order], y[order])
+    assert model.seed_ == 7
+    assert np.array_equal(model.coef_, by_hand.coef_)
+
+
 @pytest.mark.parametrize("readout", ["last", "average"])
 @pytest.mark.parametrize("named", [False, True])
 def test_model_files_resume(tmp_path, readout, named):

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
@@ -90,7 +89,6 @@ class PassiveAggressiveRegressor(Regressor):
     array([9.])
     """
 
-    seed_: int
     n_iter_: int
     _lost = 0.0
     _columns: Columns
@@ -170,7 +168,7 @@ class PassiveAggressiveRegressor(Regressor):
         resumes = self.warm_start and hasattr(self, "_columns")
         data, targets, weights = self._checked(X, y, sample_weight, reset=not resumes)
         if not resumes:
-            self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            self.seed_ = self._draw_seed()
         columns = self._resumed() if resumes else self._begun(data.n_features)
         held = self._set_aside(data.n_rows)
 
@@ -368,7 +366,7 @@ class PassiveAggressiveRegressor(Regressor):
         """Return the columns before the first round."""
         onset = 1 if self.readout == "average" else None
         if not hasattr(self, "seed_"):
-            self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            self.seed_ = self._draw_seed()
         return Columns.start(self._rule(), np.zeros((features + 1, 1)), self._wanted_bias, ONE, onset, 0)
 
     def _resumed(self) -> Columns:

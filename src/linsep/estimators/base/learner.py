@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from math import isfinite
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -56,9 +54,7 @@ class Learner(ClassifierMixin, LinearModel):
     n_jobs: int | None
     _row_predictor: RowPredictor | None = None
     """Cached between single rows; dropped when the weights move to other arrays or parameters change."""
-    random_state: Any = None
     class_weight: Any = None
-    seed_: int
     n_iter_: int
     _open = False
     _traits = Traits(never_mixes="it solves for all rows at once")
@@ -422,11 +418,6 @@ class Learner(ClassifierMixin, LinearModel):
         """Omit the caches of single rows: they are not part of the model."""
         left_out = (*PREPARED, "_watch", "_progressive")
         return {name: value for name, value in super().__getstate__().items() if name not in left_out}
-
-    def _draw_seed(self) -> int:
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _row_weights(
         self, codes: Array, classes: Array, sample_weight: Any, data: Dense | Csr, whole: bool = True
