@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from linsep import (
     AveragedPerceptron,
+    LeastSquaresRegression,
     LogisticRegression,
     NaiveBayes,
     PassiveAggressive,
@@ -34,6 +35,13 @@ def test_arrays_of_weights_are_read_only(learner):
     for weights in (clf.coef_, clf.intercept_):
         with pytest.raises(ValueError, match="read-only"):
             weights[:] = 0
+
+
+@pytest.mark.parametrize("y", [[1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]])
+def test_arrays_of_a_regression_are_read_only(y):
+    model = LeastSquaresRegression().fit([[1.0], [2.0]], y)
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[:] = 0
 
 
 @pytest.mark.parametrize("how", ["fit", "closed", "open"])

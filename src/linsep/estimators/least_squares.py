@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted
 
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution, refuse_infinite
@@ -411,9 +411,10 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
 
     @property
     def coef_(self) -> Array:
-        """The weights, (features,), or (targets, features) if y was a table."""
+        """The weights, (features,), or (targets, features) if y was a table; a read-only array."""
         check_is_fitted(self)
-        return self._weights[:-1, 0] if self._flat else self._weights[:-1].T
+        weights: Array = frozen(self._weights[:-1, 0] if self._flat else self._weights[:-1].T)
+        return weights
 
     @property
     def intercept_(self) -> Any:
