@@ -193,7 +193,7 @@ class DistributedTraining:
             for done, more in enumerate(tallies, 2):
                 tally = tally.joined(more)
                 self._report(1, done, len(self.tasks))
-        self._take_over(twin._go_on_with(tally, profile.labels, open_labels=False))
+        self._take_over(twin._resume_with(tally, profile.labels, open_labels=False))
 
     def train(self, epochs: int | None, path: PathLike | None) -> None:
         """Learn all shards, epoch after epoch, and mix."""

@@ -514,7 +514,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         """Let `partial_fit` learn in place inside of the block, as the learner's own `_training_in_place` does.
 
         Otherwise it learns on a copy. `estimator_` is there from the block's beginning, even if nothing has been
-        learned yet. If a call raises here, the model is of no use any more.
+        learned yet. If a call raises here, the model is unusable.
         """
         self.estimator_, self._in_place = self._own(), True
         try:

@@ -233,9 +233,9 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> BatchProblem:
-        goes_on, before = self.warm_start and hasattr(self, "_state"), getattr(self, "n_features_in_", 0)
+        resumes, before = self.warm_start and hasattr(self, "_state"), getattr(self, "n_features_in_", 0)
         problem = super()._problem(X, y, sample_weight)
-        if goes_on and (problem.data.n_features != before or not np.array_equal(problem.classes, self.classes_)):
+        if resumes and (problem.data.n_features != before or not np.array_equal(problem.classes, self.classes_)):
             raise ParameterError("warm_start: other features or classes than those of the last fit; set it to False")
         return problem
 

@@ -220,9 +220,9 @@ class NaiveBayes(BatchLearner):
         (data, codes, weights, known), places, is_open = problem
         tally = self._started(len(known), data.n_features) if first else self._resumed(data.n_features)
         tally = tally.admitted(places) if len(places) else tally
-        return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
+        return self._resume_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
 
-    def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
+    def _resume_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
         """Replace the classes and the counts; the weights are computed from them when they are first used."""
         self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
         self.open_labels_ = open_labels

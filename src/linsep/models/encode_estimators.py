@@ -1,6 +1,5 @@
 """Encode learners, feature maps and pipelines, and decode them with validation."""
 
-import sys
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any
@@ -19,6 +18,7 @@ from linsep.estimators.registry import LEARNERS
 from linsep.models.earlier_files import present_model, present_parameters
 from linsep.models.encode_state import decode_state, encode_state, is_count
 from linsep.models.encoding import Decoder, Encoder, Foreign
+from linsep.models.pipelines import is_passthrough, is_pipeline
 from linsep.solvers.calibration import Isotonic, Platt, Temperature
 from linsep.training.by_loss import Columns
 from linsep.transforms import MAPS
@@ -156,7 +156,7 @@ def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
     """Refuse a pipeline in which a step makes another number of columns than the next one takes."""
     before: int | None = None
     for name, step in steps:
-        if _is_passthrough(step):
+        if is_passthrough(step):
             continue
         width = getattr(step, "n_features_in_", None)  # documents have no columns
         if before is not None and width != before:
@@ -164,34 +164,8 @@ def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
         before = step._columns() if step is not steps[-1][1] else None
 
 
-def learner_of(model: Any) -> Learner:
-    """Return the learner, without the steps before it or the calibration around it."""
-    last = last_of(model)
-    return last.estimator_ if isinstance(last, CalibratedClassifier) else last
-
-
-def last_of(model: Any) -> Any:
-    """Return the last step of a pipeline, or the model itself."""
-    return model.steps[-1][1] if is_pipeline(model) else model
-
-
-def is_calibrated(model: Any) -> bool:
-    """Return whether a model's probabilities and labels are calibrated."""
-    return isinstance(last_of(model), CalibratedClassifier)
-
-
-def is_pipeline(model: Any) -> bool:
-    """Return whether a model is a Pipeline, without the slow import of scikit-learn's module."""
-    module = sys.modules.get("sklearn.pipeline")
-    return module is not None and isinstance(model, module.Pipeline)
-
-
-def _is_passthrough(step: Any) -> bool:
-    return step is None or (isinstance(step, str) and step == "passthrough")
-
-
 def _encode_transformer(step: Any, to: Encoder, name: str) -> Any:
-    if _is_passthrough(step):
+    if is_passthrough(step):
         return {"map": "passthrough"}
     kind = next((kind for kind, of in TRANSFORMERS.items() if type(step) is of), None)
     if kind is None:

@@ -177,7 +177,7 @@ def width_of(model: Any) -> int:
 def _form_of(model: Any, data: Any) -> Format | None:
     """Return how to read data like those that a model was trained on, if that is known.
 
-    What a model was loaded with is of no use any more once it was trained on data of another width.
+    The stored format no longer applies once the model was trained on data of another width.
     """
     if data is None:
         form = getattr(model, "form_", None)

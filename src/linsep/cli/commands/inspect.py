@@ -63,10 +63,9 @@ def describe(path: Path, saved: Any) -> dict[str, Any]:
 
     from linsep.cli.jobs.models import name_of, readout_name, shards_of, solver_facts
     from linsep.models.contributions import weights_view
-    from linsep.models.encode_estimators import last_of, learner_of
+    from linsep.models.pipelines import last_of, learner_of, maps_before
 
     learner = learner_of(saved.model)
-    steps = getattr(saved.model, "steps", [])
     defaults = type(learner)().get_params() if name_of(learner) != type(learner).__name__ else {}
     changed = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
     speaks = weights_view(learner)
@@ -76,7 +75,7 @@ def describe(path: Path, saved: Any) -> dict[str, Any]:
         "size": path.stat().st_size,
         "version": saved.version,
         "learner": name_of(saved.model),
-        "steps": [type(step).__name__ for _, step in steps[:-1]],
+        "steps": [type(step).__name__ for _, step in maps_before(saved.model)],
         "parameters": changed,
         "classes": learner.classes_,
         "features": int(learner.n_features_in_),

@@ -32,7 +32,7 @@ from linsep.data.streaming import Stream
 from linsep.data.svmlight import Svmlight
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
-from linsep.models.encode_estimators import learner_of
+from linsep.models.pipelines import learner_of
 from linsep.models.save_load import Saved
 from linsep.theory.exchangeability import LabelOrder
 from linsep.training.epochs import refuse_many_rounds

@@ -31,7 +31,7 @@ from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Method
 from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, predictions, scoring_of
-from linsep.models.encode_estimators import learner_of
+from linsep.models.pipelines import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
 from linsep.transforms.scaling import unequal_columns

@@ -20,7 +20,7 @@ from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
 from linsep.evaluation.scoring import Predictions, Scores
 from linsep.models.contributions import Explainer, names_of, weights_view
-from linsep.models.encode_estimators import is_calibrated, learner_of
+from linsep.models.pipelines import is_calibrated, learner_of
 from linsep.plots.evaluation import MOST as MOST_CLASSES
 from linsep.plots.evaluation import (
     Mark,

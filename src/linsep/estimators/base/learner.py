@@ -349,8 +349,9 @@ class Learner(ClassifierMixin, LinearModel):
         True
         """
         return certificate_of(
-            self, X, y, epsilon, delta, time_limit, watch, n_jobs, least_error, scaling, risk, shifting
-        )
+            self, X, y, epsilon=epsilon, delta=delta, time_limit=time_limit, watch=watch, n_jobs=n_jobs,
+            least_error=least_error, scaling=scaling, risk=risk, shifting=shifting,
+        )  # fmt: skip
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
         """Return the theorem that a certificate of the run relies on, and remarks on what the theorem leaves open."""
@@ -363,6 +364,11 @@ class Learner(ClassifierMixin, LinearModel):
     def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
         """Return whether training on these rows makes just the updates of the log, and no others between them."""
         return True
+
+    def _predicting_weights(self) -> Array:
+        """Return the weights that predict, (classes or 1, features + 1); the last column is the constant feature's."""
+        coef, last = self.coef_, self._of_classes(self._weights()[-1:].T, axis=0, flat=False)
+        return np.column_stack([coef.toarray() if hasattr(coef, "toarray") else coef, last])
 
     @property
     def _no_weights(self) -> str:

@@ -499,18 +499,18 @@ class OnlineLearner(Learner):
         self
         """
         self._check_shards()
-        go_on = self.warm_start and hasattr(self, "_state")
-        data = canonical(self, X, bias=self._bias if go_on else 0.0, reset=not go_on)
+        resumes = self.warm_start and hasattr(self, "_state")
+        data = canonical(self, X, bias=self._bias if resumes else 0.0, reset=not resumes)
         labels = clean(y, data.n_rows)
-        if go_on:
+        if resumes:
             codes = codes_among(labels, self.classes_)
         else:
             classes, codes = encode(labels)
             refuse_one_class(classes)
-        weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
+        weights = self._row_weights(codes, self.classes_ if resumes else classes, sample_weight, data)
         present = int(np.count_nonzero(weights)) if len(weights) else data.n_rows
         self._check_entries(data)
-        if go_on:
+        if resumes:
             state = self._resumed_state(present)
             state.check_again(data)
         else:
@@ -518,16 +518,16 @@ class OnlineLearner(Learner):
             state = self._start(data.n_features, len(classes), present, data.bias, open_labels=False)
             self.seed_ = self._draw_seed()
         if coef_init is not None or intercept_init is not None:
-            if go_on:
+            if resumes:
                 raise ParameterError("coef_init and warm_start=True both set the initial weights: pass one of them")
             state = self._begun_with(state, len(classes), coef_init, intercept_init)
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
-        state.keep_log(self.log, len(weights) > 0, 0 if go_on else data.nbytes)
+        state.keep_log(self.log, len(weights) > 0, 0 if resumes else data.nbytes)
         rounds, epochs = int(state.tally.rounds[0]), state.epochs
         passes, enough = train(self, state, data, codes, weights)
         self._remember(state, data, weights, rounds, range(epochs, state.epochs))
-        if not go_on:
+        if not resumes:
             self.classes_, self._open = classes, False
             self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
         self._drop_prepared()

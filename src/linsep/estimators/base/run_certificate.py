@@ -72,8 +72,8 @@ ANOTHER_LOG = (
 
 
 def certificate_of(
-    learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
-    n_jobs: int | None, least_error: bool = False, scaling: bool = False, risk: bool = False, shifting: bool = False,
+    learner: Any, X: Any, y: Any, *, epsilon: float, delta: float, time_limit: float | None,
+    watch: BracketCallback | None, n_jobs: int | None, least_error: bool, scaling: bool, risk: bool, shifting: bool,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
