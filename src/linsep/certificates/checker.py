@@ -603,7 +603,10 @@ class SignedProblem:
         lemma = min(Fraction(int(s), j * least) for j, s in enumerate(np.cumsum(scores[rows]), 1))
         out |= {"verdict in the feature space": "separable", "lemma 1, ratio at least": stated(lemma, DOWN)}
         out["margin at least"] = stated(power(least**2 * unit / norm2, DOWN), DOWN)
-        return out | {"mistakes at most": stated(bound, UP), "mistakes within the bound": k <= bound * max(worst, 1)}
+        return out | {
+            "mistakes at most": stated(bound, UP),
+            "mistakes within the bound": k <= bound * max(worst, Fraction(1)),
+        }
 
     def winnow(self, run: Facts) -> Facts:
         """Return by how much each mistake lowers KL(u || w), and L, by which it must."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .replay import ROUNDING, Event, Replayed, epochs_of
-from .schema import LONGEST_INTEGER, integers
+from .schema import integers
 
 if TYPE_CHECKING:
     from .checker import CheckedRows, SignedProblem
@@ -28,6 +28,8 @@ Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
 MOST_VALUES = 1 << 25
 """The most words of 64 bits in kernel values that are kept, with four for each value itself."""
+LONGEST_VALUE = 1 << 16
+"""The most bits of a kernel value."""
 COLUMNS = 64
 """Columns of kernel values that are computed at once."""
 
@@ -68,8 +70,8 @@ def kernel_work(run: Facts, rows: "CheckedRows", beta: float, columns: int | Non
     entry = max(math.frexp(rows.entry)[1] - low, 1)
     bits = KernelUnits(run, low, beta).bits(entry, p)
     words, digits = bits // 64 + 1, entry // ((53 - p.bit_length()) // 2) + 1
-    if bits > LONGEST_INTEGER:
-        return f"its kernel values have {bits:,} bits, more than {LONGEST_INTEGER:,}"
+    if bits > LONGEST_VALUE:
+        return f"its kernel values have {bits:,} bits, more than {LONGEST_VALUE:,}"
     if max(rows.n * m * (words + 4), rows.n * p * (entry // 64 + 5)) > MOST_VALUES:
         return f"it would take {rows.n:,} x {m:,} kernel values of {bits:,} bits each, too many for the exact check"
     witnesses = [v for k in ("separator", "cancelling") if run[k] for v in integers(run[k])]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificates.checker import CheckedRows, SignedProblem
+from linsep.certificates.checker import CheckedRows, OutOfTimeError, SignedProblem, clock
 from linsep.certificates.kernel_replay import KernelReplay, kernel_work
 from linsep.certificates.reading import matrix_of
 from linsep.certificates.schema import ProblemKey, integers
@@ -404,9 +404,19 @@ def find_in_kernel(search: Search, kernel: dict[str, Any], updates: Array) -> di
     The signed kernel values G are exact. A separator has G alpha > 0, so that the rows of G are separated by alpha;
     candidates are the run's own last weights, and those of the largest margin in floats. Rows cancel if lambda·G is 0.
     """
+    tick = clock(None if search.deadline is None else max(search.deadline - time.monotonic(), 0.0))
+    try:
+        return _search_kernel(search, kernel, updates, tick)
+    except OutOfTimeError:
+        return "not replayed, as its kernel values were not computed within the time limit"
+
+
+def _search_kernel(
+    search: Search, kernel: dict[str, Any], updates: Array, tick: Callable[[], None]
+) -> dict[str, Any] | str:
     n, bias = search.data.n_rows, float(search.data.bias)
     facts = kernel | {"separator": None, "cancelling": None, "updates": [1] * len(updates)}
-    rows = CheckedRows(matrix_of(search.data), np.where(search.signs > 0, "+", "-"), ["-", "+"])
+    rows = CheckedRows(matrix_of(search.data), np.where(search.signs > 0, "+", "-"), ["-", "+"], tick)
     few, all_rows = np.unique(updates), kernel_work(facts, rows, bias, n)
     work = kernel_work(facts, rows, bias)
     if isinstance(work, str):
@@ -436,12 +446,12 @@ def find_in_kernel(search: Search, kernel: dict[str, Any], updates: Array) -> di
         of = np.zeros(n, object)
         of[vector.get("at", slice(n))] = integers(vector)
         candidates.append(of)
-    best, least = None, math.inf
-    for alpha in candidates:
+    bounds = list[tuple[Fraction, int]]()
+    for k, alpha in enumerate(candidates):
         scores = G @ alpha
         if scores.min() > 0:
-            bound = Fraction(int((scores[known] * alpha).sum()), int(scores.min()) ** 2)
-            best, least = (alpha, bound) if bound < least else (best, least)
+            bounds.append((Fraction(int((scores[known] * alpha).sum()), int(scores.min()) ** 2), k))
+    best = candidates[min(bounds)[1]] if bounds else None
     if best is None and whole:
         best, cancelling = _decide_in_kernel(G, played.diagonal, search.until(0.5))
         if cancelling is not None:

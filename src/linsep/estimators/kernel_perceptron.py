@@ -25,7 +25,9 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries
 
 MEGABYTE = 1 << 20
-ABOUT = "the claims about the data are about the features given; those about the run are about the kernel's feature space"
+ABOUT = (
+    "the claims about the data are about the features given; those about the run are about the kernel's feature space"
+)
 NOT_REPLAYED = (
     "the run is not replayed: the exact check covers polynomial and linear kernels, and this kernel is another; the "
     "claims are about the data alone, in the features given"
@@ -167,7 +169,8 @@ class KernelPerceptron(Voter):
         return super().certificate(X, y, **plan)
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
-        state, kernel = self._fitted(), self._fitted().history.kernel
+        state = self._fitted()
+        kernel = None if state.history is None else state.history.kernel
         if type(state.rule) is not Rule or state.pair:
             return None, [NO_THEOREM.format(type(self).__name__ + " in pairs of classes" * state.pair)]
         if isinstance(kernel, Linear):
