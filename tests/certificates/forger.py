@@ -275,7 +275,8 @@ ATTACKS = {
         dropped, added, moved, repeated, reordered, other_order, other_rival, steps_stated, rows_listed, phantom_class,
         permuted_classes, dropped_problem, renamed_witness, unknown_key, huge_rate, huge_bias, other_C, other_p,
         other_variant, epochs_added, other_shards, other_mixing, shards_invented, shares_stated, rows_chosen,
-        other_kernel, other_separator, phantom_rows, cancelling_invented, combination_invented, scale_invented, risk_of_a_chosen_seed, risk_of_no_model,
+        other_kernel, other_separator, phantom_rows, cancelling_invented,
+        combination_invented, scale_invented, risk_of_a_chosen_seed, risk_of_no_model,
     )
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
-MOST_VALUES = 1 << 25
+MOST_VALUES = 1 << 26
 """The most words of 64 bits in kernel values that are kept, with four for each value itself."""
 LONGEST_VALUE = 1 << 16
 """The most bits of a kernel value."""

@@ -147,11 +147,11 @@ class KernelPerceptron(Voter):
         return self._learn_alone(x, y)
 
     def certificate(self, X: Any, y: Any, **plan: Any) -> Any:
-        """Certify the data in the features given, and the run in the kernel's; see :meth:`linsep.Perceptron.certificate`.
+        """Certify the data in the features given, and the run in the kernel's feature space.
 
         Polynomial and linear kernels are covered, for two classes and for each class against the rest: every round is
         replayed in integers and held against Novikoff's bound in the feature space. With other kernels, the claims are
-        about the data alone.
+        about the data alone. For the parameters, see :meth:`linsep.Perceptron.certificate`.
 
         Examples
         --------
