@@ -35,8 +35,12 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
             exec(compile("\n" * (line - 1) + block, page, "exec"), module.__dict__)
 
 
-def test_the_example_is_the_one_that_the_demo_shows():
+def test_the_example_is_the_one_that_the_demo_shows_and_prints_what_its_comment_states(capsys):
     assert blocks(ROOT / "README.md")[0][1] == FIRST_STEPS
+    exec(compile(FIRST_STEPS, "README.md", "exec"), {})
+    printed, held = capsys.readouterr().out.splitlines()
+    assert f"  # {printed}\n" in FIRST_STEPS
+    assert held == "True"
 
 
 def test_a_learner_with_a_golden_file_stays_in_the_table_and_the_other_way_round():

@@ -57,12 +57,13 @@ def test_readouts_without_weights_name_one_that_has(form, readout, tmp_path):
     assert path.exists()
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", ["json", "csv"])
 @pytest.mark.parametrize("readout", ["vote", "average"])
 def test_kernels_have_no_weights_to_export(form, readout, tmp_path):
     model, _ = trained(KernelPerceptron, readout=readout)
     with pytest.raises(TypeError, match=r"weights of rows, .* VotedPerceptron on .*Polynomial .* with save"):
         WRITERS[form](model, tmp_path / "weights")
+    assert not (tmp_path / "weights").exists()
     with pytest.raises(TypeError, match="weights of rows"):
         named_weights(model)
 
@@ -72,7 +73,7 @@ def test_kernels_have_no_weights_to_export(form, readout, tmp_path):
 @pytest.mark.parametrize("how", ["average", "sum"])
 def test_runs_are_not_merged(kind, readout, how):
     model, X = trained(kind, readout=readout)
-    with pytest.raises(ValueError, match=rf"{kind.__name__} is not merged: .* one run; .* AveragedPerceptron"):
+    with pytest.raises(ValueError, match=rf"{kind.__name__} is not merged, as .* one run, .* AveragedPerceptron"):
         merge([model, model], how=how)
     with pytest.raises(ValueError, match="they can't be merged"):
         merge([model, trained(Perceptron)[0]], how=how)

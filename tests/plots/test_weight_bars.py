@@ -119,7 +119,7 @@ def test_what_can_not_be_drawn_is_refused():
         weights(clf, top=0)
     with pytest.raises(ValueError, match="label 9, which is not among"):
         weights(clf, label=9)
-    with pytest.raises(ValueError, match="leave out label"):
+    with pytest.raises(ValueError, match="omit label"):
         weights(fit(Perceptron(max_iter=2), iris.data, iris.target == 1), label=True)
     with pytest.raises(TypeError, match="not a pipeline around it"):
         weights(fit(make_pipeline(Scale(), Perceptron(max_iter=2)), iris.data, iris.target))

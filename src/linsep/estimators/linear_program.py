@@ -84,7 +84,7 @@ class LinearProgram(BatchLearner):
     >>> clf = LinearProgram().fit(X, [0, 1, 1, 0])
     >>> print(clf.verdict_)
     not separable: 4 rows, weighted, cancel out (rows 0, 1, 2, 3; what is left of their sum is 0);
-    the answers are those of the least hinge loss, 4
+    predictions are those of the least hinge loss, 4
     """
 
     _facts: ClassVar[dict[str, Fact]] = {

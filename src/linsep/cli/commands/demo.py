@@ -24,7 +24,7 @@ X, y = X[:100], y[:100]  # setosa, versicolor
 
 clf = Perceptron(max_iter=100, random_state=0).fit(X, y)
 cert = clf.certificate(X, y)
-print(cert.verdict, clf.mistakes_, "<=", cert.max_mistakes())  # separable 9 <= 150
+print(cert.verdict, clf.mistakes_, "<=", cert.max_mistakes())  # separable 13 <= 171
 print(bool(verify(cert, X, y)))  # every claim again, in exact arithmetic
 """
 """First steps in Python; the README's example is the same."""
