@@ -473,7 +473,8 @@ def _decide_in_kernel(G: Array, diagonal: Array, deadline: float | None) -> tupl
     """
     n = len(G)
     zero = np.flatnonzero((diagonal == 0).astype(bool))
-    twins = [zero[:1]] if len(zero) else np.argwhere(((G + diagonal == 0) & (G.T + diagonal == 0)).astype(bool))
+    opposite = (G + diagonal == 0).astype(bool)  # ||z_i + z_j||² = 0
+    twins = [zero[:1]] if len(zero) else np.argwhere(opposite & opposite.T)
     if len(twins):
         return None, np.isin(np.arange(n), twins[0]).astype(int).astype(object)
     if n > MOST_DECIDED:
