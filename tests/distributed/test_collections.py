@@ -320,7 +320,12 @@ WRONG = [
     (da.from_array(X.astype(str), chunks=(30, -1)), Y, InvalidDataError, r"X holds <U\d+, and no numbers: X.astype"),
     (unknown(X, 15)[0], Y[:96], InvalidDataError, NOT_KNOWN),
     (unknown(X, 15)[0], unknown(Y, 30)[0], InvalidDataError, NOT_KNOWN),
-    (unknown(X, 15)[0], da.from_array(Y, chunks=15), InvalidDataError, "partition 0: X has 12 rows and y has 15 labels"),
+    (
+        unknown(X, 15)[0],
+        da.from_array(Y, chunks=15),
+        InvalidDataError,
+        "partition 0: X has 12 rows and y has 15 labels",
+    ),
     (BLOCKS, np.where(np.arange(ROWS) == 77, np.nan, 1.0), InvalidDataError, "partition 2: .* label of row 17 is nan"),
     (BLOCKS, np.ones(ROWS), InvalidDataError, "one class"),
     (X, Y, TypeError, r"a ndarray is in memory already.*learners take these as they are, learner.fit\(X, y\)"),

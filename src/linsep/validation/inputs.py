@@ -170,8 +170,8 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     if np.isinf(value):
         raise InvalidDataError(f"Input X contains infinity or a value too large for {flat.dtype} ({where})")
     raise InvalidDataError(
-        f"X has the entry {value:g} ({where}), beyond x_max={limit:g}: divide all of X by one factor "
-        f"(its largest |entry|), or state the true x_max"
+        f"X has the entry {value:g} ({where}), beyond x_max={limit:g}: map X by "
+        f'Scale(largest="entry"), or state the true x_max'
     )
 
 
