@@ -18,7 +18,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
 from linsep.estimators.base.bias import first_entries
 from linsep.evaluation.scoring import Scoring, predictions, scoring_of
-from linsep.models.encode_estimators import last_of
+from linsep.models.pipelines import last_of
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gain_of
