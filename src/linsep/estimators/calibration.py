@@ -523,6 +523,15 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         finally:
             del self._in_place
 
+    def __copy__(self) -> Self:
+        """Return an independent model: training one does not change the other."""
+        twin = type(self).__new__(type(self))
+        own = {name: value for name, value in vars(self).items() if name in ("estimator_", "members_")}
+        if own.get("estimator_") is self.estimator:  # a prefit learner: it is copied before it is trained
+            del own["estimator_"]
+        twin.__dict__.update(vars(self) | copy.deepcopy(own))
+        return twin
+
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self) and is_fitted(self.estimator_)
 

@@ -200,7 +200,7 @@ class NaiveBayes(BatchLearner):
             self._validate_params()
         self._add_names(x)
         if not hasattr(self, "n_features_in_"):
-            raise ValueError(NO_WIDTH)
+            raise InvalidDataError(NO_WIDTH)
         indices, values, _ = self._entries_of(x)
         refuse_other_columns(indices, self.n_features_in_, named=self._names is not None)
         row = single_row(indices, values, self.n_features_in_, self._bias)
@@ -213,7 +213,7 @@ class NaiveBayes(BatchLearner):
 
     def _widen_counts(self, more: int) -> None:
         if self._tally.kind == "categorical":
-            raise ValueError("the variables of new columns are not known: name them in groups=, and fit again")
+            raise ParameterError("the variables of new columns are not known: name them in groups=, and fit again")
         self._replace_counts(self._tally.widened(more))
 
     def _count_rows(self, problem: tuple[BatchProblem, Array, bool], first: bool) -> Self:

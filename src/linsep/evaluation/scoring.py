@@ -261,6 +261,10 @@ class Scoring:
             self.found += np.bincount(2 * (codes == 1) + above, minlength=4).reshape(2, 2)
         return self
 
+    def add_predictions(self, y: Any, found: Predictions) -> "Scoring":
+        """Count the predictions of a model for a block, with all that it predicts."""
+        return self.add(y, found.labels, found.scores, found.probabilities)
+
     def _rank(self, codes: Array, by: Array) -> None:
         """Count what ranks the rows of each class; of two classes, that of the second."""
         classes = len(self.known)

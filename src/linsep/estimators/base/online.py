@@ -313,7 +313,13 @@ class OnlineLearner(Learner):
         self._fitted()
         self.densify()
         self._state = self._begun_with(self._trimmed(), len(self.classes_), coef, intercept)
+        self._forget_facts()
         self._drop_prepared()
+
+    def _forget_facts(self) -> None:
+        """Remove what a solver stated about weights that are replaced or trained further."""
+        for name in self._facts:
+            self.__dict__.pop(name, None)
 
     def _begun_with(self, state: TrainingState, known: int, coef: Any, intercept: Any) -> TrainingState:
         """Return a state that predicts with these weights of the classes; what is None stays as it is."""
@@ -422,7 +428,7 @@ class OnlineLearner(Learner):
         if not hasattr(self, "_state"):
             self._validate_params()
             if not hasattr(self, "n_features_in_"):
-                raise ValueError(NO_WIDTH)
+                raise InvalidDataError(NO_WIDTH)
             self._open, self.classes_ = True, clean([y], 1)
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             row: Dense | Csr = single_row(*entries[:2], self.n_features_in_, 0.0)
@@ -431,7 +437,7 @@ class OnlineLearner(Learner):
         elif y not in self.classes_.tolist():
             known, state = self._add_classes(clean([y], 1), None)
             if y not in known.tolist():
-                raise ValueError(f"the label {y!r} is not among the classes {known.tolist()}")
+                raise InvalidDataError(f"the label {y!r} is not among the classes {known.tolist()}")
             self.classes_, self._state = known, state
         else:
             self._check_changes()
@@ -635,9 +641,9 @@ class OnlineLearner(Learner):
         """Widen the weights to `n_features`, as if the new features had been there, always 0, from the start."""
         width = getattr(self, "n_features_in_", 0)
         if self._names is not None and n_features != width:
-            raise ValueError("Cannot grow a learner with named features; learn_one adds new names itself")
+            raise ParameterError("Cannot grow a learner with named features; learn_one adds new names itself")
         if n_features < width:
-            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+            raise ParameterError(f"grow({n_features}): the learner has {width} features already and can't lose any")
         if hasattr(self, "_state"):
             self.densify()._trimmed().resize(n_features)
         self.n_features_in_ = int(n_features)
