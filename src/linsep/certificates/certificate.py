@@ -430,8 +430,8 @@ def verify(
 ) -> Result:
     """Check every claim of a certificate against the data, in exact arithmetic.
 
-    All is computed again by five files, which import nothing else of linsep: :mod:`linsep.certificates.checker`, its
-    `replay`, `schema` and `tails`, and, for runs whose shards were mixed, :mod:`linsep.certificates.mixed_checker`.
+    All is computed again by six files, which import nothing else of linsep: :mod:`linsep.certificates.checker`, its
+    `schema`, `replay`, `kernel_replay` and `tails`, and `mixed_checker` for runs whose shards were mixed.
     Claims about new rows assume that rows are independent draws, which no data can show: their arithmetic is checked,
     and they are listed as not checked.
 

@@ -128,7 +128,7 @@ def _claims(checks: Sequence[tuple[str, str, str]], width: int | None) -> Iterat
 
 
 def _lines(status: str, claims: list[tuple[str, str]], width: int | None) -> list[Any]:
-    """Return a line for each claim, with its value in a column; what is wider than the terminal goes on in the next."""
+    """Return a line for each claim, with its value in a column; text wider than the terminal continues on the next."""
     from linsep.cli.terminal.output import Text, wrap
 
     lines, indent = [], len(status) + 2
