@@ -30,18 +30,8 @@ Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
 LARGEST_EXPONENT, MOST_WORK = 1e6, 1 << 37
 """Exponentials of larger numbers would be too long to compute, and more operations would take hours."""
-BLOCK_ENTRIES, WIDE, HALF, THEOREMS = (
-    1 << 20,
-    4096,
-    Fraction(1, 2),
-    (
-        "perceptron",
-        "passive_aggressive",
-        "romma",
-        "winnow",
-        "kernel_perceptron",
-    ),
-)
+BLOCK_ENTRIES, WIDE, HALF = 1 << 20, 4096, Fraction(1, 2)
+CHECKED_THEOREMS = "perceptron", "passive_aggressive", "romma", "winnow", "kernel_perceptron"
 UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
 NOT_IN_TIME = "not in time"
 """The status of a claim that was not checked within the time limit."""
@@ -629,7 +619,7 @@ class SignedProblem:
     def run(self, run: Facts) -> Facts:
         """Return the claims about a run: those of its theorem and, if its rounds were replayed, what they were."""
         self.replayed, self.rounding = {}, [0, 0]
-        out: Facts = getattr(self, THEOREMS[THEOREMS.index(run["theorem"])])(run)
+        out: Facts = getattr(self, CHECKED_THEOREMS[CHECKED_THEOREMS.index(run["theorem"])])(run)
         if "updates" not in run:
             return out
         (found,) = self.replayed.values()
