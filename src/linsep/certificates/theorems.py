@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from linsep.certificates.mixed_checker import is_mixed
 from linsep.certificates.schema import LARGEST, LARGEST_P, MOST_DEGREE, SMALLEST, MistakeBound
 from linsep.certificates.witnesses import find_in_kernel
-from linsep.certificates.words import NO_BOUND, Line, counted, is_mixed, rounded
+from linsep.certificates.words import NO_BOUND, Line, counted, names_mixed_run, rounded
 from linsep.engine.arrays import Array
 from linsep.theory.bounds import best_rate, fall
 
@@ -93,7 +94,7 @@ class Theorem(ABC):
 
     def bounds(self, name: str, run: dict[str, Any]) -> dict[str, str]:
         """Return the claims that bound the mistakes of a run, by what each holds for."""
-        return {"at every mix" if {"mixes", "shards"} & {*run} else "in any order": f"{name}: mistakes at most"}
+        return {"at every mix" if is_mixed(run) else "in any order": f"{name}: mistakes at most"}
 
     @abstractmethod
     def lines(self, cert: "Certificate", name: str) -> list[Line]:
@@ -143,7 +144,7 @@ class PerceptronTheorem(Theorem):
 
     def lines(self, cert: "Certificate", name: str) -> list[Line]:
         """Show both lemmas, the bound, and the bound by the losses."""
-        mixed = is_mixed(cert, name)
+        mixed = names_mixed_run(cert, name)
         s, k, where = ("s_n", "K_n", "at every mix n") if mixed else ("s_k", "k", "at every mistake k")
         square, formula = f"(p - 1) {k} X²", "the p-norm perceptron's bound"
         if self.p == 2:
@@ -207,7 +208,7 @@ class WinnowTheorem(Theorem):
         """Show the bound, and the least fall of the potential."""
         allowed, needed = (rounded(cert, name, claim) for claim in ("mistakes at most", "L at least"))
         least = rounded(cert, name, "each fall of the potential at least")
-        by = "for each weighted mistake of a mix; " if is_mixed(cert, name) else ""
+        by = "for each weighted mistake of a mix; " if names_mixed_run(cert, name) else ""
         note = f"L >= {needed}{', which each must' if allowed else ': at this rate there is no guarantee'}"
         return [
             Line("  allowed", allowed or NO_BOUND, "ln N / L"),
@@ -243,7 +244,7 @@ class PassiveAggressiveTheorem(Theorem):
     def lines(self, cert: "Certificate", name: str) -> list[Line]:
         """Show the losses, and the bound on them or on the mistakes."""
         losses, bound = (rounded(cert, name, f"{of} at most") for of in ("losses²", "bound"))
-        mixed = is_mixed(cert, name)
+        mixed = names_mixed_run(cert, name)
         about = f"on the {'weighted ' * mixed}{'mistakes' if self.first else 'sum of losses²'}"
         return [
             Line("losses²", losses, "sum of mu * losses²" if mixed else "their sum"),

@@ -20,7 +20,7 @@ from linsep.certificates.words import (
     Line,
     counted,
     favours,
-    is_mixed,
+    names_mixed_run,
     passes_of,
     rounded,
     short_verdict,
@@ -232,7 +232,11 @@ def _made(cert: Certificate, problem: Problem, learner: Learner | None) -> list[
 
 def _weighted(cert: Certificate, name: str) -> str:
     """Return what the mistakes of a mixed run weigh, which is what its bounds are about; "" of any other run."""
-    return f"; {rounded(cert, name, WEIGHTED)} weighted, which is what bounds are about" if is_mixed(cert, name) else ""
+    return (
+        f"; {rounded(cert, name, WEIGHTED)} weighted, which is what bounds are about"
+        if names_mixed_run(cert, name)
+        else ""
+    )
 
 
 def _shards(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Part]:
@@ -466,7 +470,7 @@ def certified_run(cert: Certificate, problem: Problem, learner: Learner | None) 
                 _rounds(cert, problem.name, learner), cert.updated_rows(name, problem.codes), run["rounds"],
                 run["passes"], name,
             )  # fmt: skip
-            found = _mixed(found, cert.mixes(name)) if is_mixed(cert, name) else found
+            found = _mixed(found, cert.mixes(name)) if names_mixed_run(cert, name) else found
             if isinstance(theorem, WinnowTheorem):
                 return found._replace(rate=float(theorem.rate), norm=theorem.norm)
             assert isinstance(theorem, PerceptronTheorem)
