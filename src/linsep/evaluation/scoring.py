@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.engine.arrays import Array
-from linsep.models.encode_estimators import is_calibrated
+from linsep.models.pipelines import is_calibrated
 from linsep.theory.ranking import MOST_SCORES, Ranking
 from linsep.theory.risk import wilson
 from linsep.validation.errors import InvalidDataError, ParameterError

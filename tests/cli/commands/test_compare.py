@@ -1,6 +1,7 @@
 """`linsep compare`: every learner on the same rows, ranked; those that can't say why."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from linsep.cli.app import app
 from linsep.cli.jobs.comparing import Attempt, Contest, candidates_of, choose_learners, rank, set_aside
 from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.pages.evaluation import _ranking
+from linsep.cli.terminal.output import print_table, stdout, table
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.evaluation.scoring import Scoring
 from linsep.plots.report import Report, Section
@@ -245,3 +247,39 @@ def test_variants_are_the_other_form_of_classes_and_standardised_columns(folder)
     assert found["perceptron, standardize"]["error"] == pytest.approx(wrong)
     given = told("uneven.csv", "--label", "label", "--multi-class", "ovr", "--map", "scale")["learners"]
     assert not [learner["name"] for learner in given if "ovr" in learner["name"] or "standardize" in learner["name"]]
+
+
+def test_cells_are_whole(folder, monkeypatch):
+    names = ["-l", "p-norm-perceptron", "-l", "passive-aggressive", "--map", "polynomial:degree=2"]
+    monkeypatch.delenv("COLUMNS", raising=False)
+    piped = run("train.svm", *names).stdout
+    assert "rows/s" in piped
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = run("train.svm", *names).stdout
+    assert "…" not in piped + narrow
+    assert "rows/s" not in narrow
+    assert all(" %" in line for line in narrow.splitlines() if "perceptron  " in line)
+
+
+def test_a_table_in_a_pipe_is_as_wide_as_its_cells(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    made = table("learner", ">error", ">rows/s")
+    made.add_row("x" * 90, "2.27 %", "16 k")
+    print_table(stdout(), made, "rows/s")
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["x" * 90, "2.27", "%", "16", "k"]
+
+
+def test_the_last_line_fits_the_winner(folder):
+    shown = run("train.svm", "-l", "perceptron", "--seed", "3", "--epochs", "2").stdout.splitlines()
+    assert shown[-1] == "linsep fit train.svm --learner perceptron --epochs 2 --seed 3 -o model.linsep"
+    assert told("train.svm", "-l", "perceptron", "--seed", "3", "--epochs", "2")["command"] == shown[-1]
+    result = CliRunner().invoke(app, shlex.split(shown[-1])[1:])
+    assert result.exit_code == 0, result.output
+
+
+def test_learners_that_cant_are_told_apart_and_helped(folder):
+    (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
+    result = " ".join(run("large.svm", "-l", "winnow", "-l", "balanced-winnow").stdout.split())
+    assert "winnow; balanced-winnow: X has the entry 5" in result
+    assert "map X by --map scale:largest=entry, or state the true --x-max" in result
+    assert told("large.svm", "-l", "winnow", "--map", "scale:largest=entry")["learners"][0]["why"] is None

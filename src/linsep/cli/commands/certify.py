@@ -152,11 +152,6 @@ def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Lea
                 f"{option(next(iter(parameters)))} is an option of learners: name one, such as -l perceptron"
             )
         return None
-    if "kernel" in described(training.learner):
-        raise UsageError(
-            f"{training.learner}: a certificate is about separators in the features given, and a kernel's are others; "
-            "write them out, as by --map polynomial:degree=2, and certify -l voted-perceptron"
-        )
     if passes is not None:
         raise UsageError("--passes: with a learner, bounds are stated for its own passes, --epochs")
     if bias is not None:

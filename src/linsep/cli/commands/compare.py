@@ -1,6 +1,7 @@
 """`linsep compare`: learners side by side."""
 
 from importlib import import_module
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,6 +37,8 @@ linsep compare train.svm --test test.svm --epochs 20 --report comparison.html
 linsep compare train.svm --map scale --learner winnow --learner perceptron
 """
 RAN_OUT, HOLDOUT = "*", 0.25
+SPARE = ("rows/s", "time", "mistakes")
+"""Columns that a narrow terminal does without, the first first."""
 
 
 def run(
@@ -92,8 +95,9 @@ def run(
             compared, read = [*mapped, *named, *share], as_words(reader_options(ctx))
             write_comparison(report, data, test, contest, attempts, read, compared, options.parameters)
         best = attempts[0]
+        command = _command(data, reader_options(ctx), best)
         if show_as is Show.JSON:
-            print_json(as_json(contest, attempts))
+            print_json(as_json(contest, attempts) | {"command": command or None})
         elif show_as is Show.BRIEF:
             line = f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could"
             stdout().print(line, soft_wrap=True)
@@ -101,8 +105,17 @@ def run(
             show(stdout(), data, test, contest, attempts, bar.compiling)
             if report is not None:
                 stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
+            if command:
+                stdout().print(f"\n{command}", soft_wrap=True)
         if best.error is None:
             raise typer.Exit(1)
+
+
+def _command(data: list[str], options: dict[str, Any], best: "Attempt") -> str:
+    """Return the command that fits the winner on all rows; empty if there is none."""
+    if best.error is None or best.candidate is None:
+        return ""
+    return join(["linsep", "fit", *data, *as_words(options), *best.candidate.words, "-o", "model.linsep"])
 
 
 def as_json(contest: "Contest", attempts: "list[Attempt]") -> dict[str, Any]:
@@ -129,7 +142,7 @@ def show(
 ) -> None:  # fmt: skip
     """Print the ranking."""
     from linsep.cli.jobs.comparing import count_of
-    from linsep.cli.terminal.output import note, title
+    from linsep.cli.terminal.output import note, print_table, title
     from linsep.estimators.registry import LEARNERS
 
     title(console, f"{count_of(attempts)} on {words(data)}")
@@ -137,10 +150,10 @@ def show(
     rows, features, classes = len(contest.train.y), contest.train.X.shape[1], len(contest.classes)
     note(console, f"{rows:,} training rows, {judges} test rows; {features:,} features; {classes} classes")
     console.print()
-    console.print(_table([attempt for attempt in attempts if attempt.error is not None]))
+    print_table(console, _table([attempt for attempt in attempts if attempt.error is not None]), *SPARE)
     for why in dict.fromkeys(attempt.why for attempt in attempts if attempt.why is not None):
         console.print()
-        note(console, f"{', '.join(attempt.name for attempt in attempts if attempt.why == why)}: {why}")
+        note(console, f"{'; '.join(attempt.name for attempt in attempts if attempt.why == why)}: {why}")
     console.print()
     if any(attempt.settled is False for attempt in attempts):
         note(console, f"{RAN_OUT} was not done at the end: rows that no line separates, or more --epochs are needed")

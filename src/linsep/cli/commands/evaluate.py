@@ -209,7 +209,7 @@ def show(
             "error": f"{percent(scores.error)}, {scores.wrong:,} of {scores.rows:,} rows; between {percent(low)} and "
             f"{percent(high)} on rows like these (95 %)",
             "macro F1": f"{scores.macro_f1:.3f}",
-            "answers": readout_name(saved.model),
+            "readout": readout_name(saved.model),
             "ROC AUC": _areas(scores),
             "threshold": None if scores.threshold is None else threshold_words(scores),
             "log-loss": None if scores.log_loss is None else f"{scores.log_loss:.4f}",

@@ -99,7 +99,7 @@ def _open_parts(
 def predict_part(task: Task, question: PredictQuestion) -> PartLines:
     """Return the lines of a part's predictions."""
     write, lines, count, error = writer(question.saved, question.output), [], RowCount(), None
-    once = PartReader(task[0], question.reading)
+    once = PartReader(task.shard.part, question.reading)
     try:
         for part in once.aligned_parts():
             count.add(part.X)
@@ -113,7 +113,7 @@ def predict_part(task: Task, question: PredictQuestion) -> PartLines:
 def evaluate_part(task: Task, question: EvaluateQuestion) -> PartScores:
     """Score the predictions for a part."""
     scoring, count = scoring_of(question.model, question.threshold), RowCount()
-    once = PartReader(task[0], question.reading)
+    once = PartReader(task.shard.part, question.reading)
     for part in once:
         block = once.dataset([part], question.reading.form)
         if len(block):

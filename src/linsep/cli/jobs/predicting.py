@@ -1,4 +1,4 @@
-"""Answers as lines: for each line of text that is read there is one, as soon as it is there."""
+"""Write a prediction for each line of text, as soon as the line is read."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ from linsep.data.text.format import LabelledText
 from linsep.data.vw import Vw
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write, naming
-from linsep.models.encode_estimators import is_calibrated
+from linsep.models.pipelines import is_calibrated
 from linsep.models.save_load import Saved
 from linsep.validation.labels import predicted_labels
 

@@ -31,7 +31,7 @@ from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Method
 from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, predictions, scoring_of
-from linsep.models.encode_estimators import learner_of
+from linsep.models.pipelines import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
 from linsep.transforms.scaling import unequal_columns
@@ -89,7 +89,8 @@ class Seen:
 
     block = False
 
-    def __init__(self, form: Format, known: Array | None) -> None:
+    def __init__(self, form: Format | None, known: Array | None) -> None:
+        assert form is not None  # the data are read from files
         self.form, self.known = form, known
 
     def seen_columns(self) -> Array:
@@ -159,7 +160,7 @@ def train_in_memory(task: TrainingTask) -> Trained:
             model = _fit(task, X, rows)
     learner = learner_of(model)
     task.remarks += [str(of.message) for of in caught if not _of_rounds(of.category, learner)]
-    seen = Seen(form_of(data.form), data.seen_columns() if marks_all(learner) else None)
+    seen = Seen(data.form, data.seen_columns() if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
         learner, make_pipeline(task.maps, model), seen, len(rows), data.rejected, data.unseen, False,
@@ -273,12 +274,6 @@ def name_sources(sources: list[str]) -> Iterator[None]:
 def marks_all(learner: Learner) -> bool:
     """Return True if features without an entry have weights, so that the model stores which columns had entries."""
     return learner._weighs_unseen_features
-
-
-def form_of(form: Format | None) -> Format:
-    """Return the format of data read from files."""
-    assert form is not None
-    return form
 
 
 def judge_by_files(task: TrainingTask, trained: Trained) -> None:
