@@ -93,7 +93,7 @@ def test_the_commands_work_as_they_are_shown(demo):
         CliRunner().invoke(app, shlex.split(line)[len(shlex.split(*programs)) :]) for line in (compare, fit)
     )
     assert (compared.exit_code, fitted.exit_code) == (0, 0), compared.output + fitted.output
-    assert f"{len(choose_learners(()))} learners on" in compared.stdout
+    assert re.match(rf"{len(choose_learners(()))} learners and \d+ variants on .*digits\.csv$", compared.stdout, re.M)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path}
     done = subprocess.run(["sh", "-ec", predict], capture_output=True, text=True, env=env, check=False)

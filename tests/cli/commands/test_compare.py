@@ -13,9 +13,13 @@ import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.comparing import Attempt, Contest, candidates_of, choose_learners, rank, set_aside
 from linsep.cli.jobs.training import fit_quietly
+from linsep.cli.pages.evaluation import _ranking
 from linsep.cli.terminal.output import print_table, stdout, table
 from linsep.cli.terminal.progress import LearnerReport
+from linsep.evaluation.scoring import Scoring
+from linsep.plots.report import Report, Section
 from linsep.validation.errors import InvalidDataError
+from tests.plots import browser
 
 SILENT = LearnerReport(lambda name: None, lambda: None)
 
@@ -191,6 +195,20 @@ def test_the_report_has_the_ranking(folder):
     page = (folder / "page.html").read_text()
     assert all(name in page for name in choose_learners(()))
     assert "<svg" in page
+
+
+@pytest.mark.slow
+def test_the_ranking_fits_a_page_of_1000_pixels(tmp_path):
+    if browser.find() is None:
+        pytest.skip(f"no browser: none of {', '.join(browser.NAMES)} is installed")
+    scores = Scoring([0, 1]).add([0, 1] * 500, [0, 1] * 450 + [1, 0] * 50).result()
+    row = {"mistakes": 1_234_567, "epochs": 100, "seconds": 123.0, "rows_per_second": 1.2e6, "scores": scores}
+    able = [Attempt(name, 0.1, **row) for name in ("romma", "logistic-regression, standardize")]
+    Report("a", "b", [], [Section("Ranking", [_ranking(able)])]).write(tmp_path / "page.html")
+    with browser.browser(browser.find()) as wire:
+        tab = browser.Tab(wire, tmp_path / "page.html", width=1000)
+        assert tab.value("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))") == 0
+        assert len(set(tab.value("[...document.querySelectorAll('td.right bdi')].map(e => e.offsetHeight)"))) == 1
 
 
 def test_learners_that_have_no_time_left_are_listed_with_the_reason(folder):
