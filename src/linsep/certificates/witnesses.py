@@ -414,6 +414,7 @@ def find_in_kernel(search: Search, kernel: dict[str, Any], updates: Array) -> di
 def _search_kernel(
     search: Search, kernel: dict[str, Any], updates: Array, tick: Callable[[], None]
 ) -> dict[str, Any] | str:
+    """Search as `find_in_kernel` does, with a function that raises an error at the deadline."""
     n, bias = search.data.n_rows, float(search.data.bias)
     facts = kernel | {"separator": None, "cancelling": None, "updates": [1] * len(updates)}
     rows = CheckedRows(matrix_of(search.data), np.where(search.signs > 0, "+", "-"), ["-", "+"], tick)
