@@ -1,4 +1,6 @@
-"""Check runs whose shards were mixed; exact, and built on :mod:`linsep.certificates.checker` alone.
+"""Check runs whose shards were mixed, exactly. This file imports `checker.py` and `replay.py`, nothing else of linsep.
+
+With what those two import, `schema.py` and `tails.py`, five files compute every claim of a certificate.
 
 Each shard sets out from the s of the mix before, and mu is its share of all shares of its mix. Then
 

@@ -2,7 +2,7 @@
 
 The checker computes with any witnesses. The schema ensures that they are what they are called: a problem is
 named by its bias and its class, no problem is missing, the numbers of a run are those of its theorem, and no number is
-so long that arithmetic would not end. Like the checker, the schema imports nothing of linsep.
+so long that arithmetic would not end. The schema imports nothing of linsep.
 """
 
 import math

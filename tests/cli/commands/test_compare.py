@@ -1,6 +1,7 @@
 """`linsep compare`: every learner on the same rows, ranked; those that can't say why."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.comparing import Attempt, Contest, candidates_of, choose_learners, rank, set_aside
 from linsep.cli.jobs.training import fit_quietly
+from linsep.cli.terminal.output import print_table, stdout, table
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.validation.errors import InvalidDataError
 
@@ -74,6 +76,28 @@ def test_a_learner_that_cant_is_listed_with_the_reason(folder):
     assert told("large.svm", "-l", "winnow", "--x-max", "5")["learners"][0]["why"] is None
 
 
+@pytest.mark.parametrize("command", ["compare", "tune", "fit"])
+def test_a_share_of_test_rows_is_checked_before_the_work(command):
+    out = ["-o", "m.linsep"] if command == "fit" else []
+    for share in ("0", "1", "1.5", "nan"):
+        result = CliRunner().invoke(app, [command, "absent.svm", "--holdout", share, *out])
+        assert result.exit_code == 2
+        assert f"--holdout {share}: it is a share of the rows, between 0 and 1" in result.stderr
+    if command != "tune":
+        both = CliRunner().invoke(app, [command, "absent.svm", "--holdout", "0.5", "--test", "absent.svm", *out])
+        assert both.exit_code == 2
+        assert "--test and --holdout both choose the test rows" in both.stderr
+
+
+@pytest.mark.parametrize("command", ["compare", "tune", "fit"])
+def test_test_rows_have_the_format_of_the_training_rows(folder, command):
+    for name in ("train", "test"):
+        (folder / f"{name}.svm").rename(f"{name}.csv")
+    how = ["-l", "romma", "--format", "svmlight", "--test", "test.csv", "--json"]
+    result = CliRunner().invoke(app, [command, "train.csv", *how, *(["-o", "m.linsep"] if command == "fit" else [])])
+    assert result.exit_code == 0, result.output
+
+
 def test_none_that_can_is_a_no(folder):
     (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
     assert run("large.svm", "-l", "winnow").exit_code == 1
@@ -118,6 +142,24 @@ def test_rows_without_a_label_are_left_out(folder):
 def test_failures_come_last():
     attempts = [Attempt("a", why="so"), Attempt("b", 0.5, seconds=1.0), Attempt("c", 0.0, seconds=2.0)]
     assert [attempt.name for attempt in rank(attempts)] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("fails", ["first fit", "timed fit", "never"])
+def test_each_learner_is_counted_once(folder, monkeypatch, fails):
+    def fail(learner, X, y, weights=None):
+        fitted.append(learner)
+        if fails != "never" and len(y) > (0 if fails == "first fit" else 3):
+            raise InvalidDataError("X is wrong")
+        return fit_quietly(learner, X, y, weights)
+
+    fitted, counted = [], []
+    monkeypatch.setattr("linsep.cli.jobs.comparing.fit_quietly", fail)
+    contest = Contest.of(linsep.read("train.svm"), None, 0.5, 0)
+    report = LearnerReport(lambda name: None, lambda: counted.append(len(fitted)))
+    attempts = list(contest.attempts(candidates_of(["romma"], {}, ()), report))
+    assert (attempts[0].why is None) == (fails == "never")
+    assert counted == [1]
+    assert len(fitted) == 2
 
 
 def test_a_bug_is_not_a_reason(folder, monkeypatch):
@@ -187,3 +229,39 @@ def test_variants_are_the_other_form_of_classes_and_standardised_columns(folder)
     assert found["perceptron, standardize"]["error"] == pytest.approx(wrong)
     given = told("uneven.csv", "--label", "label", "--multi-class", "ovr", "--map", "scale")["learners"]
     assert not [learner["name"] for learner in given if "ovr" in learner["name"] or "standardize" in learner["name"]]
+
+
+def test_cells_are_whole(folder, monkeypatch):
+    names = ["-l", "p-norm-perceptron", "-l", "passive-aggressive", "--map", "polynomial:degree=2"]
+    monkeypatch.delenv("COLUMNS", raising=False)
+    piped = run("train.svm", *names).stdout
+    assert "rows/s" in piped
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = run("train.svm", *names).stdout
+    assert "…" not in piped + narrow
+    assert "rows/s" not in narrow
+    assert all(" %" in line for line in narrow.splitlines() if "perceptron  " in line)
+
+
+def test_a_table_in_a_pipe_is_as_wide_as_its_cells(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    made = table("learner", ">error", ">rows/s")
+    made.add_row("x" * 90, "2.27 %", "16 k")
+    print_table(stdout(), made, "rows/s")
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["x" * 90, "2.27", "%", "16", "k"]
+
+
+def test_the_last_line_fits_the_winner(folder):
+    shown = run("train.svm", "-l", "perceptron", "--seed", "3", "--epochs", "2").stdout.splitlines()
+    assert shown[-1] == "linsep fit train.svm --learner perceptron --epochs 2 --seed 3 -o model.linsep"
+    assert told("train.svm", "-l", "perceptron", "--seed", "3", "--epochs", "2")["command"] == shown[-1]
+    result = CliRunner().invoke(app, shlex.split(shown[-1])[1:])
+    assert result.exit_code == 0, result.output
+
+
+def test_learners_that_cant_are_told_apart_and_helped(folder):
+    (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
+    result = " ".join(run("large.svm", "-l", "winnow", "-l", "balanced-winnow").stdout.split())
+    assert "winnow; balanced-winnow: X has the entry 5" in result
+    assert "map X by --map scale:largest=entry, or state the true --x-max" in result
+    assert told("large.svm", "-l", "winnow", "--map", "scale:largest=entry")["learners"][0]["why"] is None

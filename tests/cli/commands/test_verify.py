@@ -101,7 +101,7 @@ def test_maps_are_those_of_certify(here):
     assert run("s.cert", "a.csv", "--label", "kind", "--map", "scale").exit_code == 0
     result = run("s.cert", "a.csv", "--label", "kind")
     assert result.exit_code == 1
-    assert "--label, --map, -O and --on-error must be the same" in " ".join(result.stdout.split())
+    assert "--label, --map, -O, --on-error and --model must be the same" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -147,3 +147,24 @@ def test_lines_fit_the_terminal(columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
     out = run("a.cert", "a.csv", "--label", "kind").stdout
     assert max(map(len, out.splitlines())) <= int(columns)
+
+
+@pytest.mark.parametrize("columns", [None, "60"])
+def test_values_are_whole_and_a_problem_is_named_once(here, columns, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    shown = run("a.cert", "a.csv", "--label", "kind").stdout
+    digest = next(
+        check["detail"].rpartition(" ")[2]
+        for check in json.loads(run("a.cert", "a.csv", "--label", "kind", "--json").stdout)["checks"]
+        if check["claim"] == "witnesses: sha256"
+    )
+    lines = shown.splitlines()
+    assert digest in "".join(shown.split())
+    assert lines.count("bias 1") == lines.count("no bias") == 1
+    assert "bias 1: " not in shown
+    assert "…" not in shown
+    if columns is None:
+        assert any(line.endswith("epsilon 0.05, delta 0.05") for line in lines)
+        assert not any(line.endswith(" ") for line in lines)

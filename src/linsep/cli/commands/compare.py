@@ -1,6 +1,7 @@
 """`linsep compare`: learners side by side."""
 
 from importlib import import_module
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from linsep.cli.options.common import (
     Sources,
     TimeLimit,
     as_words,
+    check_holdout,
     check_time_limit,
     learner_options,
     maps_from,
@@ -35,6 +37,8 @@ linsep compare train.svm --test test.svm --epochs 20 --report comparison.html
 linsep compare train.svm --map scale --learner winnow --learner perceptron
 """
 RAN_OUT, HOLDOUT = "*", 0.25
+SPARE = ("rows/s", "time", "mistakes")
+"""Columns that a narrow terminal does without, the first first."""
 
 
 def run(
@@ -45,8 +49,9 @@ def run(
         typer.Option(metavar="FILE", help="Test rows. Default: some of DATA."),
     ] = None,
     holdout: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
-    ] = HOLDOUT,
+        float | None,
+        typer.Option(metavar="SHARE", help=f"How many are set aside, of each class. Default: {HOLDOUT}."),
+    ] = None,
     time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
@@ -60,11 +65,13 @@ def run(
     can't take the data is listed with the reason. All rows are in memory.
     """
     from linsep.cli.jobs.comparing import Contest, candidates_of, choose_learners, rank
+    from linsep.cli.jobs.reading import read_rows
     from linsep.cli.terminal.output import percent, print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
 
     show_as = show_of(json, brief, quiet)
     check_time_limit(time_limit)
+    check_holdout(holdout, test)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
     options = learner_options(ctx)
     if report is not None:
@@ -73,8 +80,8 @@ def run(
     candidates = candidates_of(names, options.parameters, options.maps)
     maps_from(options.maps)  # so that a wrong map is an error before the work
     with interruptible(report, in_place=[quarantine_file(ctx)]):
-        rows = read_rows(data, test, reader_options(ctx), show_as)
-        contest = Contest.of(*rows, holdout, options.parameters["random_state"])
+        rows = read_rows(data, test, reader_options(ctx), show_as is not Show.NOTHING)
+        contest = Contest.of(*rows, HOLDOUT if holdout is None else holdout, options.parameters["random_state"])
         candidates = candidates if options.learners else contest.variants(candidates)
         bar = LearnerBar(stderr(), len(candidates))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
@@ -84,12 +91,13 @@ def run(
 
             mapped = [word for name in options.maps for word in ("--map", name)]
             named = [word for name in options.learners for word in ("--learner", name)]
-            share = ["--holdout", f"{holdout:g}"] if holdout != HOLDOUT else []
+            share = ["--holdout", f"{holdout:g}"] if holdout is not None else []
             compared, read = [*mapped, *named, *share], as_words(reader_options(ctx))
             write_comparison(report, data, test, contest, attempts, read, compared, options.parameters)
         best = attempts[0]
+        command = _command(data, reader_options(ctx), best)
         if show_as is Show.JSON:
-            print_json(as_json(contest, attempts))
+            print_json(as_json(contest, attempts) | {"command": command or None})
         elif show_as is Show.BRIEF:
             line = f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could"
             stdout().print(line, soft_wrap=True)
@@ -97,21 +105,17 @@ def run(
             show(stdout(), data, test, contest, attempts, bar.compiling)
             if report is not None:
                 stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
+            if command:
+                stdout().print(f"\n{command}", soft_wrap=True)
         if best.error is None:
             raise typer.Exit(1)
 
 
-def read_rows(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:
-    """Read rows, and others in the same columns to be judged by; None if there are no others."""
-    import linsep
-    from linsep.cli.terminal.progress import reading_bar
-
-    with reading_bar("reading", show_as is not Show.NOTHING) as tell:
-        rows = linsep.read(data, progress=tell, **options)
-        general = {name: options[name] for name in ("on_error", "n_jobs") if name in options}
-        if "on_error" in general:  # only rows to learn from are set aside for a second look
-            general["on_error"] = general["on_error"].replace("quarantine", "skip")
-        return rows, None if test is None else linsep.read(test, like=rows, progress=tell, **general)
+def _command(data: list[str], options: dict[str, Any], best: "Attempt") -> str:
+    """Return the command that fits the winner on all rows; empty if there is none."""
+    if best.error is None or best.candidate is None:
+        return ""
+    return join(["linsep", "fit", *data, *as_words(options), *best.candidate.words, "-o", "model.linsep"])
 
 
 def as_json(contest: "Contest", attempts: "list[Attempt]") -> dict[str, Any]:
@@ -138,7 +142,7 @@ def show(
 ) -> None:  # fmt: skip
     """Print the ranking."""
     from linsep.cli.jobs.comparing import count_of
-    from linsep.cli.terminal.output import note, title
+    from linsep.cli.terminal.output import note, print_table, title
     from linsep.estimators.registry import LEARNERS
 
     title(console, f"{count_of(attempts)} on {words(data)}")
@@ -146,10 +150,10 @@ def show(
     rows, features, classes = len(contest.train.y), contest.train.X.shape[1], len(contest.classes)
     note(console, f"{rows:,} training rows, {judges} test rows; {features:,} features; {classes} classes")
     console.print()
-    console.print(_table([attempt for attempt in attempts if attempt.error is not None]))
+    print_table(console, _table([attempt for attempt in attempts if attempt.error is not None]), *SPARE)
     for why in dict.fromkeys(attempt.why for attempt in attempts if attempt.why is not None):
         console.print()
-        note(console, f"{', '.join(attempt.name for attempt in attempts if attempt.why == why)}: {why}")
+        note(console, f"{'; '.join(attempt.name for attempt in attempts if attempt.why == why)}: {why}")
     console.print()
     if any(attempt.settled is False for attempt in attempts):
         note(console, f"{RAN_OUT} was not done at the end: rows that no line separates, or more --epochs are needed")

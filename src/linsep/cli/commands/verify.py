@@ -1,8 +1,9 @@
 """`linsep verify`: whether a certificate holds."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,8 +31,6 @@ linsep verify train.cert train.svm
 linsep verify income.cert train.csv --label income --json
 linsep verify train.cert train.svm --time-limit 60
 """
-NARROW, LONG = 76, 24
-"""Columns below which claims are wrapped, and characters of a value that holds."""
 PLURAL = {"fails": "fail", "holds": "hold"}
 COLOURS = {"fails": "bold red", "not in time": "bold red", "holds": "green", "not checked": "yellow"}
 
@@ -42,6 +41,10 @@ def run(
         Path, typer.Argument(metavar="CERT", show_default=False, help="A file that certify has written.")
     ],
     data: Sources,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="MODEL", help="The model of certify --model."),
+    ] = None,
     time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
@@ -53,6 +56,7 @@ def run(
     if one does, if the data are others, or if the time limit leaves claims unchecked.
     """
     from linsep.certificates.certificate import Certificate, verify
+    from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.jobs.reading import load_rows
     from linsep.cli.terminal.output import print_json, stderr, stdout
 
@@ -61,7 +65,8 @@ def run(
     check_targets({}, [cert, *data], quarantine_file(ctx))
     with interruptible(in_place=[quarantine_file(ctx)]):
         stated, began = Certificate.load(cert), perf_counter()
-        rows, console = load_rows(ctx, data, show_as is not Show.NOTHING), stderr()
+        saved, console = None if model is None else opened_classifier(model), stderr()
+        rows = load_rows(ctx, data, show_as is not Show.NOTHING, saved)
         if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         if console.is_terminal and show_as is Show.ALL:
@@ -81,9 +86,7 @@ def run(
 
 def show(console: "Console", name: str, result: "Result", took: float, brief: bool) -> None:
     """Print what became of each claim, failures first, and how many hold."""
-    from rich.table import Table
-
-    from linsep.cli.terminal.output import Text, note, seconds, title
+    from linsep.cli.terminal.output import Text, is_unlimited, note, seconds, title
 
     many = {status: sum(of == status for _, of, _ in result.checks) for status in COLOURS}
     counts = ", ".join(
@@ -91,23 +94,10 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
     )
     if not brief:
         title(console, name)
-        console.print()
-        made = Table.grid(padding=(0, 2, 0, 0))
-        for place in range(3):
-            made.add_column(no_wrap=place < 2 - (console.width < NARROW))
-        open_ones = Table.grid(padding=(0, 2, 0, 0))
-        for claim, status, detail in sorted(result.checks, key=lambda check: list(COLOURS).index(check[1])):
-            if status == "not checked":
-                open_ones.add_row(
-                    Text(status, COLOURS[status]), Text.assemble(f"{word(claim)}: ", (word(detail), "dim"))
-                )
-            else:
-                made.add_row(
-                    Text(status, COLOURS[status]), Text(word(claim)), Text(word(_short_detail(status, detail)), "dim")
-                )
-        console.print(made)
-        if open_ones.rows:
-            console.print(open_ones)
+        for lines in _claims(result.checks, None if is_unlimited(console) else console.width):
+            console.print()
+            for line in lines:
+                console.print(line, soft_wrap=True)
         console.print()
     end = "every claim that can be checked holds" if result else "it does not hold for these data"
     if result.unchecked and not result.failures:
@@ -115,16 +105,50 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
     line = Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}")
     console.print(line, soft_wrap=brief)
     if [claim for claim, _ in result.failures] == ["data"] and not brief:
-        note(console, "are they read as they were for certify? --label, --map, -O and --on-error must be the same")
+        note(
+            console,
+            "are they read as they were for certify? --label, --map, -O, --on-error and --model must be the same",
+        )
 
 
-def _short_detail(status: str, detail: str) -> str:
-    """Return a value once where both are the same.
+def _claims(checks: Sequence[tuple[str, str, str]], width: int | None) -> Iterator[list[Any]]:
+    """Yield blocks of lines: failures by their whole names, what holds by problem, then what was not checked."""
+    by_status = {of: [(claim, detail) for claim, status, detail in checks if status == of] for of in COLOURS}
+    for status in ("fails", "not in time"):
+        if by_status[status]:
+            yield _lines(status, by_status[status], width)
+    problems: dict[str, list[tuple[str, str]]] = {}
+    for claim, detail in by_status["holds"]:
+        problem, _, name = claim.rpartition(": ")
+        problems.setdefault(problem, []).append((name, _short_detail(detail)))
+    for problem, claims in problems.items():
+        yield [word(problem)] * bool(problem) + _lines("holds", claims, width)
+    if by_status["not checked"]:
+        yield _lines("not checked", by_status["not checked"], width)
 
-    >>> _short_detail("holds", "stated 0.5, found 0.5"), _short_detail("fails", "stated 2, found 3")
-    ('0.5', 'stated 2, found 3')
+
+def _lines(status: str, claims: list[tuple[str, str]], width: int | None) -> list[Any]:
+    """Return a line for each claim, with its value in a column; what is wider than the terminal goes on in the next."""
+    from linsep.cli.terminal.output import Text, wrap
+
+    lines, indent = [], len(status) + 2
+    edge = max(len(word(name)) for name, _ in claims) + 2
+    for name, detail in ((word(name), word(detail)) for name, detail in claims):
+        if width is None or indent + edge + len(detail) <= width:
+            parts = [(name.ljust(edge), detail)]
+        else:
+            names, details = wrap(name, width - indent, whole=False), wrap(detail, width - indent - 2, whole=False)
+            parts = [*((part, "") for part in names), *(("  ", part) for part in details)]
+        for first, (left, right) in zip([status] + [""] * len(parts), parts, strict=False):
+            lines.append(Text.assemble((first.ljust(indent), COLOURS[status]), left, (right, "dim")))
+    return lines
+
+
+def _short_detail(detail: str) -> str:
+    """Return the value of a claim that holds once if both are the same.
+
+    >>> _short_detail("stated 0.5, found 0.5"), _short_detail("stated 0.25, found 0.2")
+    ('0.5', 'stated 0.25, found 0.2')
     """
     stated, mark, found = detail.removeprefix("stated ").partition(", found ")
-    if status != "holds" or not mark or stated != found:
-        return detail
-    return found if len(found) <= LONG else f"{found[:LONG]}…"
+    return found if mark and stated == found else detail

@@ -281,7 +281,10 @@ def in_options(text: str) -> str:
 
     >>> in_options("X has the entry 9, beyond x_max=1: raise max_iter"), in_options("C=0.0 is too small")
     ('X has the entry 9, beyond --x-max 1: raise --epochs', '--C 0.0 is too small')
+    >>> in_options('map X by Scale(largest="entry")')
+    'map X by --map scale:largest=entry'
     """
+    text = re.sub(r'\bScale\((\w+)="(\w+)"\)', r"--map scale:\1=\2", text)
     known = {*names(), *OTHERWISE}
     assigned = "|".join(map(re.escape, known))
     text = re.sub(rf"(?<![\w-])({assigned})=(?=\S)", lambda found: f"{option(found[1])} ", text)

@@ -1,10 +1,12 @@
 """Output of the commands: results on stdout, progress on stderr and only on a terminal."""
 
+import os
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self
 
 import rich.text
 from rich.console import Console, ConsoleDimensions
+from rich.measure import Measurement
 from rich.style import Style
 from rich.table import Table
 
@@ -12,8 +14,8 @@ from linsep.cli.errors import leave_quietly
 from linsep.cli.terminal.text import LEAST, UNPRINTABLE, escape, word
 from linsep.engine.atomic_write import naming
 
-USUAL = 80
-"""Columns, if the terminal does not report them."""
+USUAL, LINE = 80, 10_000
+"""Columns, if the terminal does not report them; and more than any table has."""
 
 
 class Text(rich.text.Text):
@@ -121,6 +123,29 @@ def table(*columns: str | Text, pad: bool = False) -> Table:
     return made
 
 
+def is_unlimited(console: Console) -> bool:
+    """Return whether lines may have any width: in a pipe or a file, unless COLUMNS is set."""
+    return not console.is_terminal and "COLUMNS" not in os.environ
+
+
+def print_table(console: Console, made: Table, *spare: str) -> None:
+    """Print a table with whole cells: in a pipe as wide as they are, unless COLUMNS is set.
+
+    On a terminal, the spare columns are left out, the first first, until the rest fits; then the first column wraps.
+    """
+    wide = console.options.update(max_width=LINE)
+    if is_unlimited(console):
+        console = Terminal()
+        console.width = max(console.width, Measurement.get(console, wide, made).maximum)
+    for name in spare:
+        if Measurement.get(console, wide, made).maximum > console.width:
+            made.columns = [column for column in made.columns if column.header != name]
+    for column in made.columns[1:]:
+        column.min_width = max(rich.text.Text(str(cell)).cell_len for cell in [column.header, *column.cells])
+    made.columns[0].no_wrap = False
+    console.print(made)
+
+
 def facts(console: Console, known: Mapping[str, Any]) -> None:
     """Print names and what is known of them, aligned; what is None is left out."""
     shown = {word(name): escape(str(value)) for name, value in known.items() if value is not None}
@@ -131,15 +156,17 @@ def facts(console: Console, known: Mapping[str, Any]) -> None:
             console.print(Text.assemble((f"{first:{edge}}", "dim"), line), soft_wrap=True)
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """Return a text in lines, a number and its % on the same one; words are whole even if longer than a line.
+def wrap(text: str, width: int, whole: bool = True) -> list[str]:
+    """Return a text in lines, a number and its % on the same one; words longer than a line are broken unless whole.
 
     >>> wrap("about 95 % of them", 9)
     ['about', '95 % of', 'them']
     """
     import textwrap
 
-    lines = textwrap.wrap(escape(text).replace(" %", "\xa0%"), width, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(
+        escape(text).replace(" %", "\xa0%"), width, break_long_words=not whole, break_on_hyphens=False
+    )
     return [line.replace("\xa0", " ") for line in lines] or [""]
 
 

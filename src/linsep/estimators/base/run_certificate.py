@@ -41,6 +41,7 @@ from linsep.theory.exchangeability import TESTED, LabelOrder
 from linsep.training.retraining import trains_to_the_same_log
 from linsep.training.state import TrainingState
 from linsep.training.update_log import MixLog, Record
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.labels import clean, codes_among
 
 MOST_STEPS = 20_000_000
@@ -71,8 +72,8 @@ ANOTHER_LOG = (
 
 
 def certificate_of(
-    learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
-    n_jobs: int | None, least_error: bool = False, scaling: bool = False, risk: bool = False, shifting: bool = False,
+    learner: Any, X: Any, y: Any, *, epsilon: float, delta: float, time_limit: float | None,
+    watch: BracketCallback | None, n_jobs: int | None, least_error: bool, scaling: bool, risk: bool, shifting: bool,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
@@ -286,7 +287,9 @@ def runs_of(
     """Return the run of each binary classifier on its signed rows, from the log of all, and from what was mixed."""
     n, count, bias = rows.data.n_rows, len(rows.classes), rows.data.bias
     if len(record) and record.rows.max() >= n:
-        raise ValueError(f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training")
+        raise InvalidDataError(
+            f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training"
+        )
     most = max(-(-rounds // n), 1)
 
     def run(chosen: Array, places: Array, signs: Array, column: int = 0) -> Run:
@@ -339,11 +342,11 @@ def _kept(keeps: Array, mixes: list[list[list[int]]] | None) -> Array:
 
 
 def refuse_other_rows(runs: dict[ProblemKey, Run], rows: LabelledRows, state: TrainingState) -> None:
-    """Raise a ValueError unless the updates, made on these rows, add up to the weights in training."""
+    """Raise an InvalidDataError unless the updates, made on these rows, add up to the weights in training."""
     rounds, n = int(state.tally.rounds[0]), rows.data.n_rows
     seen = state.epochs * n + state.rows if state.epochs else n if state.rows else 0
     if seen and seen != rounds:
-        raise ValueError(
+        raise InvalidDataError(
             f"the run had {rounds} rounds, and these rows make {seen}: pass the rows of the training, all of them and "
             "no others; a run that left rows of weight 0 out can't be certified"
         )
@@ -360,7 +363,7 @@ def refuse_other_rows(runs: dict[ProblemKey, Run], rows: LabelledRows, state: Tr
             off = np.abs(times_transposed(rows.data, mixture[:, None])[:, 0] - there)
             same = same and not (off > slack).any()
     if not same:
-        raise ValueError(
+        raise InvalidDataError(
             "the log, played again on these rows, leads to other weights: pass the rows and labels of the training, "
             "in their order"
         )
