@@ -38,6 +38,7 @@ def wrong(facts, X, y):
         ({"degree": 3, "gamma": 0.3, "coef0": 0.7, "shuffle": True, "random_state": 3}, "separable"),
         ({"degree": 2, "fit_intercept": True, "intercept_scaling": 0.1}, "separable"),
         ({"degree": 1}, "not separable"),
+        ({"degree": 1, "gamma": 0.3, "coef0": 0.7}, "not separable"),
         ({"kernel": "linear", "fit_intercept": True}, "not separable"),
     ],
 )

@@ -12,7 +12,7 @@ is 0, and then every w errs on one of them. Both need gamma > 0 and coef0 >= 0, 
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -115,27 +115,31 @@ class KernelReplay:
             G[:, start : start + COLUMNS] = self.kernel.values(products * signs) * signs
         return G
 
-    def all(self, orders: Iterable[Any] | None) -> Replayed:
-        """Play all rounds."""
-        digest, epochs, done = hashlib.sha256(), list[tuple[Array, Array]](), 0
-        rounds = np.cumsum(np.array(self.run["updates"], np.int64)) - 1
+    def epochs(self, orders: Iterable[Any] | None, digest: Any = None) -> Iterator[tuple[Array, Array]]:
+        """Return the rows of each epoch and the places of its updates, up to the first epoch without one."""
+        rounds, done = np.cumsum(np.array(self.run["updates"], np.int64)) - 1, 0
         for epoch, rows in enumerate(epochs_of(self.run, self.n, orders)):
             self.problem.tick()
-            digest.update(rows.astype("<i8").tobytes())
+            if digest is not None:
+                digest.update(rows.astype("<i8").tobytes())
             end = int(np.searchsorted(rounds, epoch * self.n + len(rows)))
-            epochs.append((rows, rounds[done:end] - epoch * self.n))
+            yield rows, rounds[done:end] - epoch * self.n
             if end == done:
                 break
             done = end
         if done < len(rounds):
             raise ValueError("a run has updates after an epoch without any")
-        updated = np.concatenate([rows[places] for rows, places in epochs])
+
+    def all(self, orders: Iterable[Any] | None) -> Replayed:
+        """Play all rounds."""
+        digest = hashlib.sha256()
+        updated = [rows[places] for rows, places in self.epochs(orders, digest)]
         witnesses = [np.array(self.run[k]["at"], np.int64) for k in ("separator", "cancelling") if self.run[k]]
-        self.known = np.unique(np.concatenate([updated, *witnesses]))
+        self.known = np.unique(np.concatenate([*updated, *witnesses]))
         self.G = self.gram(self.known)
         self.scores, self.counts = np.zeros(self.n, object), np.zeros(self.n, np.int64)
         norm2, ratio, events = 0, Fraction(), list[Event]()
-        for rows, places in epochs:
+        for rows, places in self.epochs(orders):
             begin = 0
             for place in [*places.tolist(), len(rows)]:
                 self.problem.tick()

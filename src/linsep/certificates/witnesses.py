@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.certificates.checker import CheckedRows, OutOfTimeError, SignedProblem, clock
-from linsep.certificates.kernel_replay import KernelReplay, kernel_work
+from linsep.certificates.kernel_replay import KernelReplay, KernelUnits, kernel_work
 from linsep.certificates.reading import matrix_of
 from linsep.certificates.schema import ProblemKey, integers
 from linsep.engine.arrays import Array, frozen
@@ -414,6 +414,7 @@ def find_in_kernel(search: Search, kernel: dict[str, Any], updates: Array) -> di
 def _search_kernel(
     search: Search, kernel: dict[str, Any], updates: Array, tick: Callable[[], None]
 ) -> dict[str, Any] | str:
+    """Search as `find_in_kernel` does, with a function that raises an error at the deadline."""
     n, bias = search.data.n_rows, float(search.data.bias)
     facts = kernel | {"separator": None, "cancelling": None, "updates": [1] * len(updates)}
     rows = CheckedRows(matrix_of(search.data), np.where(search.signs > 0, "+", "-"), ["-", "+"], tick)
@@ -453,7 +454,11 @@ def _search_kernel(
             bounds.append((Fraction(int((scores[known] * alpha).sum()), int(scores.min()) ** 2), k))
     best = candidates[min(bounds)[1]] if bounds else None
     if best is None and whole:
-        best, cancelling = _decide_in_kernel(G, played.diagonal, search.until(0.5))
+        # Rows cancel monomial by monomial, whatever the factors above 0: with factors of 1, more values fit floats.
+        ones = {"degree": kernel["degree"], "gamma": 1.0, "coef0": float(kernel["coef0"] > 0)}
+        played.kernel = KernelUnits(ones, problem.low, float(bias > 0))
+        weights, cancelling = _decide_in_kernel(played.gram(known), search.until(0.5))
+        best = weights if weights is not None and (G @ weights).min() > 0 else None
         if cancelling is not None:
             return kernel | {"separator": None, "cancelling": _weights_of_rows(cancelling, known)}
     return kernel | {"separator": None if best is None else _weights_of_rows(best, known), "cancelling": None}
@@ -466,12 +471,12 @@ def _weights_of_rows(values: Array, rows: Array) -> dict[str, Any]:
     return {"at": rows[used].tolist(), "values": [v if abs(v) < LONGEST else hex(v) for v in written]}
 
 
-def _decide_in_kernel(G: Array, diagonal: Array, deadline: float | None) -> tuple[Array | None, Array | None]:
+def _decide_in_kernel(G: Array, deadline: float | None) -> tuple[Array | None, Array | None]:
     """Return exact weights of rows that separate in a kernel's feature space, or rows that cancel; or neither.
 
     Two rows cancel if they are equal there and have other labels. All others are decided if floats hold the values.
     """
-    n = len(G)
+    n, diagonal = len(G), G.diagonal()
     zero = np.flatnonzero((diagonal == 0).astype(bool))
     opposite = (G + diagonal == 0).astype(bool)  # ||z_i + z_j||² = 0
     twins = [zero[:1]] if len(zero) else np.argwhere(opposite & opposite.T)

@@ -256,9 +256,9 @@ def test_a_vote_and_a_kernel_have_a_certificate():
     shown = command("certify", "train.csv", "--label", "income", "-l", "voted-perceptron").stdout
     assert "the vote errs on new rows with probability 2 E[k] / m at most" in " ".join(shown.split())
     kernel = "-l", "kernel-perceptron", "--epochs", "3", "-o", "k.cert", "--report", "k.html"
-    told("certify", "train.svm", *kernel)
+    told("certify", "train.csv", "--label", "income", *kernel)
     assert "K(x, x) = R² of K(x, z) = " in Path("k.html").read_text()
-    assert command("verify", "k.cert", "train.svm", "--brief").stdout.startswith("every claim")
+    assert command("verify", "k.cert", "train.csv", "--label", "income", "--brief").stdout.startswith("every claim")
 
 
 def test_a_kernel_is_compared_when_it_is_named():
