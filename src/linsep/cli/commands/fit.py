@@ -298,14 +298,18 @@ def _mistakes(record: "TrainingRecord") -> str:
 
 def _rises(record: "TrainingRecord") -> str | None:
     """Return where the error of a stream rises, if it does."""
+    from linsep.cli.jobs.record import FORGETS, averages, between, last_error
     from linsep.cli.terminal.output import percent
 
+    if not record.rises:
+        return None
     shown = [
-        f"after {rise['row']:,} rows, from {percent(rise['before'])} to {percent(rise['error'])} in a window"
+        f"{between(record, rise)}, from {percent(rise['before'])} to {percent(rise['error'])}"
         for rise in record.rises[:MOST_RISES]
     ]
     more = [f"and {len(record.rises) - MOST_RISES} more times"] * (len(record.rises) > MOST_RISES)
-    return "; ".join([*shown, *more]) or None
+    last = f"{percent(last_error(record))} in the last window"
+    return "; ".join([*shown, *more, last]) + (f"\ntry {FORGETS}" if averages(record) else "")
 
 
 def _workers(record: "TrainingRecord") -> str | None:
