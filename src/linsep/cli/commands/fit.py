@@ -37,6 +37,8 @@ linsep fit train.csv --label income -o model.linsep --holdout 0.2
 linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
 linsep fit more.svm --resume model.linsep -o model.linsep
 """
+FEW_ROWS = 50
+"""Rows below which the short line has mistakes instead of an error rate."""
 MOST_RISES = 3
 """Rises of the error that are listed."""
 
@@ -256,6 +258,8 @@ def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report
     if show is Show.BRIEF:
         judged = "" if test is None else f", test error {percent(test.error)}"
         learned = "" if progressive is None else f", progressive error {percent(progressive)}{of}"
+        if record.rows < FEW_ROWS:
+            learned = "" if record.mistakes is None else f", {record.mistakes:,} mistake{'s' * (record.mistakes != 1)}"
         line = f"{word(out)}: {record.rows:,} rows{learned}{judged}, {seconds(record.seconds['all'])}"
         stdout().print(line, soft_wrap=True)
         return
