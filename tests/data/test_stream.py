@@ -107,9 +107,7 @@ def test_a_pipe_grows_and_is_read_once():
 def test_indices_outside_of_what_was_stated(text, kind):
     """All was said, so that nobody looks beforehand: the row that breaks the word is refused, with its place."""
     walk = iter(linsep.stream(kind(text), n_features=5, zero_based=False))
-    with pytest.raises(
-        DataError, match=r"line 2, column 3: index (7 is beyond the 5 features|0, but)"
-    ):
+    with pytest.raises(DataError, match=r"line 2, column 3: index (7 is beyond the 5 features|0, but)"):
         next(walk)
 
 

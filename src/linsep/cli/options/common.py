@@ -158,7 +158,11 @@ def _reader_option(found: re.Match[str]) -> str:
     if text in ("", "..."):
         own = name in ("label", "weight", "format", "on_error", "quarantine")
         values = {"label": " COLUMN", "weight": " COLUMN", "quarantine": " FILE"} if text else {}
-        return f"--{name.replace('_', '-')}{values.get(name, '')}" if own else f"-O {name}={'COLUMN' if name == 'text' else text}"
+        return (
+            f"--{name.replace('_', '-')}{values.get(name, '')}"
+            if own
+            else f"-O {name}={'COLUMN' if name == 'text' else text}"
+        )
     with suppress(ValueError, SyntaxError):
         return join(as_words({name: literal_eval(text)})) or found[0]
     return f"-O {name}={text}"
