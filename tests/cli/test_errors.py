@@ -307,3 +307,28 @@ def test_messages_name_options():
     assert code == 3
     assert "--x-max 1" in line
     assert "x_max" not in line
+
+
+@pytest.mark.parametrize(
+    ("table", "args", "words"),
+    [
+        ("a,b\n1,2\n", [], "none is called like one; pass --label COLUMN, or --label null if there are none"),
+        ("a,y\n,2\n", [], "a value is missing; -O missing=zero if it is 0, or -O missing=indicator to mark it"),
+        ("a,y\n1,2\nx,3\n", [], """'x' in column 'a' is not a number: -O 'words=["a"]' if the column"""),
+        ("a,y\n1,2\n", ["--missing", "zero"], "no such option: --missing; write -O missing=VALUE, as it is an option"),
+        ("a,y\n1,2\n", ["--stream", "--window", "0"], "invalid value for '--window': it is at least 1"),
+        ("a,y\n1,2\n", ["-O", "keep_names=true"], "add -O categories=hashed or -O text=COLUMN"),
+    ],
+)
+def test_errors_of_readers_speak_of_options(tmp_path, table, args, words):
+    (tmp_path / "a.csv").write_bytes(table.encode("utf-8", "surrogateescape"))
+    result = CliRunner().invoke(app, ["fit", str(tmp_path / "a.csv"), "-o", str(tmp_path / "m"), *args])
+    assert result.exit_code in (2, 3)
+    assert words in result.stderr
+
+
+def test_a_model_cut_short_is_one_plain_sentence(tmp_path):
+    (tmp_path / "cut.linsep").write_bytes((1000).to_bytes(8, "little") + b'{"a": 1')
+    result = CliRunner().invoke(app, ["inspect", str(tmp_path / "cut.linsep")])
+    assert result.exit_code == 4
+    assert result.stderr.endswith("cut.linsep: not a linsep model, or truncated: copy or save it again\n")

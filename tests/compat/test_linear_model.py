@@ -247,3 +247,14 @@ def test_what_is_missing_is_refused_by_name():
         linsep.save(compat.SGDClassifier().fit(X, y), "model.linsep")
     with pytest.warns(ConvergenceWarning):
         compat.SGDClassifier(max_iter=1).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_c_may_be_infinite(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y, how = X[:, 0] > 0, {"C": np.inf, "loss": loss, "shuffle": False, "max_iter": 2, "tol": None}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        theirs = linear_model.PassiveAggressiveClassifier(**how).fit(X, y)
+    np.testing.assert_allclose(compat.PassiveAggressiveClassifier(**how).fit(X, y).coef_, theirs.coef_)

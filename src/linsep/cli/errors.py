@@ -12,6 +12,7 @@
 """
 
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -124,7 +125,8 @@ def explain(error: BaseException) -> tuple[int, str] | None:
     for codes in (CODES, OF_PARAMETERS):
         for (module, name), code in codes.items():
             if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
-                return code, str(error) if codes is CODES else _in_options(error)
+                of_reader = name == "DataError"
+                return code, _in_options(error, of_reader) if of_reader or codes is not CODES else str(error)
     return _of_a_file(error) if isinstance(error, OSError) else None
 
 
@@ -134,8 +136,19 @@ def _of_the_command_line(error: Any) -> tuple[int, str] | None:
         typer.echo(error.format_message(), err=True)  # it is the help
         raise SystemExit(USAGE)
     message, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+    message = re.sub(r"[Ii]nput should be (greater|less) than or equal to ", _limit, message)
+    name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+    if context is not None and any(param.name == "option" for param in context.command.get_params(context)):
+        from linsep.cli.options.command import READER
+
+        if name in READER:
+            message = f"no such option: {error.option_name}; write -O {name}=VALUE, as it is an option of the reader"
     see = f"; see {context.command_path} --help" if context is not None else ""
     return USAGE, message[:1].lower() + message[1:] + see
+
+
+def _limit(found: re.Match[str]) -> str:
+    return f"it is at {'least' if found[1] == 'greater' else 'most'} "
 
 
 def _of_a_package(error: ImportError) -> tuple[int, str] | None:
@@ -155,9 +168,13 @@ def _of_a_file(error: OSError) -> tuple[int, str] | None:
     return USAGE, f"{place}{error.strerror[:1].lower()}{error.strerror[1:]}"
 
 
-def _in_options(error: Exception) -> str:
+def _in_options(error: Exception, of_reader: bool) -> str:
     """Return a message about parameters in the words of the command line."""
-    from linsep.cli.options.command import RESERVED
+    from linsep.cli.options.command import READER, RESERVED
+    from linsep.cli.options.common import reader_in_options
+
+    if of_reader:
+        return reader_in_options(str(error), READER)
     from linsep.cli.options.learners import in_options
 
-    return in_options(error.text(without=RESERVED) if hasattr(error, "text") else str(error))
+    return in_options(error.text(without=RESERVED) if hasattr(error, "text") else reader_in_options(str(error), READER))

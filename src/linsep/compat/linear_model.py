@@ -127,7 +127,7 @@ class Stochastic(BaseEstimator):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
         "average": [Interval(Integral, 0, None, closed="neither"), "boolean"],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
     }
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

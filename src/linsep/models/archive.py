@@ -113,10 +113,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
         with safe_open(path, framework="numpy") as file:
             about = _about(path, file.metadata() or {})
             return about, {name: _checked(path, name, file, entry) for name, entry in _entries(path, about, file)}
-    except SafetensorError as error:
+    except SafetensorError:
         empty = " (it is empty)" if not head else ""
         cure = "copy or save it again" if _looks_cut(path, head) else "load takes files that save wrote"
-        raise ModelError(path, f"not a linsep model, or truncated{empty}: {cure}; {error!s:.200}") from None
+        raise ModelError(path, f"not a linsep model, or truncated{empty}: {cure}") from None
 
 
 def _looks_cut(path: str | os.PathLike[str], head: bytes) -> bool:

@@ -332,4 +332,9 @@ def test_what_is_said_again_of_the_data_may_be_said_and_nothing_else(tmp_path, m
     assert runner.invoke(app, ["evaluate", "m.linsep", "a.csv", "--label", "kind"]).exit_code == 0
     result = runner.invoke(app, ["evaluate", "m.linsep", "a.csv", "--label", "other"])
     assert result.exit_code == 2
-    assert "the model was trained with --label kind" in result.stderr
+    assert "the model was trained with --label kind: omit --label other" in result.stderr
+    result = runner.invoke(app, ["evaluate", "m.linsep", "a.csv", "-O", "header=false"])
+    assert "the model was trained without -O header: omit -O header=false" in result.stderr
+    (tmp_path / "b.csv").write_text("z,kind\n1,a\n")
+    result = runner.invoke(app, ["evaluate", "m.linsep", "b.csv"])
+    assert "there is no column 'x', which the training data have" in result.stderr

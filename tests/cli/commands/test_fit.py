@@ -561,3 +561,9 @@ def test_a_stream_that_starts_again_at_a_new_label_has_the_time_that_is_left(fol
     )
     assert train_on_stream(task).rows == 6
     assert task.out_of_time
+
+
+def test_few_rows_have_mistakes_instead_of_a_rate(folder):
+    (folder / "few.svm").write_text("".join((folder / "train.svm").read_text().splitlines(keepends=True)[:20]))
+    line = run("few.svm", "-o", "m.linsep", "--brief").stdout
+    assert re.fullmatch(r"m\.linsep: 20 rows, \d+ mistakes?, [\d.]+ m?s\n", line)

@@ -53,11 +53,26 @@ def test_an_average_is_judged_in_blocks(drift):
 def test_the_rise_is_stated_and_drawn(drift):
     how = ["drift.svm", "-l", "perceptron", "--stream", "-o", "m.linsep", "--window", "200"]
     shown = fit(*how, "--report", "page.html").stdout
-    assert "error rises        after 600 rows, from " in shown
+    assert "error rises        between rows 600 and 800, from " in shown
+    assert " in the last window" in " ".join(shown.split())
+    assert "moving-average" not in shown  # the last weights predict
     page = Path("page.html").read_text()
     assert "The error in windows" in page
-    assert "last after 600 rows" in page
+    assert "last between rows 600 and 800" in page
+    assert "moving-average" not in page
     assert "error rises" not in fit(*how[:-1], "1200").stdout
+
+
+def test_an_average_is_advised_to_forget_and_the_moving_average_is_not(drift):
+    how = ["drift.svm", "--stream", "-o", "m.linsep", "--window", "100"]
+    shown = fit(*how, "--report", "page.html").stdout
+    assert "try --learner moving-average" in shown
+    assert "Try --learner moving-average" in Path("page.html").read_text()
+    shown = fit(*how, "-l", "moving-average", "--report", "page.html").stdout
+    page = Path("page.html").read_text()
+    assert "try --learner" not in shown
+    assert "Try --learner" not in page
+    assert "horizon=1000.0" in page
 
 
 def test_windows_are_of_streams(drift):

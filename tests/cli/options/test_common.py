@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep import distributed
 from linsep.cli.app import CommandGroup, app
-from linsep.cli.options.command import FORMATS, MAPS, RESERVED, DataCommand, LearnerCommand, TrialsCommand
+from linsep.cli.options.command import FORMATS, MAPS, READER, RESERVED, DataCommand, LearnerCommand, TrialsCommand
 from linsep.cli.options.common import learner_from, learner_options, reader_options
 from linsep.cli.options.learners import COMMON, LEFT_OUT, described, names, option, owners, weights_of
 from linsep.data import registry as formats
@@ -223,6 +223,9 @@ def test_a_quarantine_is_a_policy(tmp_path):
 def test_formats_are_those_of_the_table():
     assert set(FORMATS) == set(formats.FORMATS) - {"table"}
     assert list(MAPS) == list(ALL_MAPS)
+    of_forms = {name for form in map(formats.format_class, formats.FORMATS) for name in formats.options_of(form)}
+    common = {*formats.COMMON, *formats.STREAMS} - {*RESERVED, "n_jobs"}
+    assert list(READER) == sorted(of_forms | common)
 
 
 def test_what_commands_set_themselves_is_no_option_of_the_reader():

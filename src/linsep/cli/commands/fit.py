@@ -38,6 +38,8 @@ linsep fit train.csv --label income -o model.linsep --holdout 0.2
 linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
 linsep fit more.svm --resume model.linsep -o model.linsep
 """
+FEW_ROWS = 50
+"""Rows below which the short line has mistakes instead of an error rate."""
 MOST_RISES = 3
 """Rises of the error that are listed."""
 
@@ -258,6 +260,8 @@ def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report
     if show is Show.BRIEF:
         judged = "" if test is None else f", test error {percent(test.error)}"
         learned = "" if progressive is None else f", progressive error {percent(progressive)}{of}"
+        if record.rows < FEW_ROWS:
+            learned = "" if record.mistakes is None else f", {record.mistakes:,} mistake{'s' * (record.mistakes != 1)}"
         line = f"{word(out)}: {record.rows:,} rows{learned}{judged}, {seconds(record.seconds['all'])}"
         stdout().print(line, soft_wrap=True)
         return
@@ -300,14 +304,18 @@ def _mistakes(record: "TrainingRecord") -> str:
 
 def _rises(record: "TrainingRecord") -> str | None:
     """Return where the error of a stream rises, if it does."""
+    from linsep.cli.jobs.record import FORGETS, averages, between, last_error
     from linsep.cli.terminal.output import percent
 
+    if not record.rises:
+        return None
     shown = [
-        f"after {rise['row']:,} rows, from {percent(rise['before'])} to {percent(rise['error'])} in a window"
+        f"{between(record, rise)}, from {percent(rise['before'])} to {percent(rise['error'])}"
         for rise in record.rises[:MOST_RISES]
     ]
     more = [f"and {len(record.rises) - MOST_RISES} more times"] * (len(record.rises) > MOST_RISES)
-    return "; ".join([*shown, *more]) or None
+    last = f"{percent(last_error(record))} in the last window"
+    return "; ".join([*shown, *more, last]) + (f"\ntry {FORGETS}" if averages(record) else "")
 
 
 def _workers(record: "TrainingRecord") -> str | None:

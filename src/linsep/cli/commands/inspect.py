@@ -159,8 +159,17 @@ def _weights(known: dict[str, Any]) -> dict[str, str]:
     return {
         **readout,
         "weights": f"{known['nonzero']:,} of {weights:,} are not 0{share}",
-        "bias": _list([float(f"{bias:.4g}") for bias in known["intercept"].tolist()]),
+        "bias": _list([_four_digits(bias) for bias in known["intercept"].tolist()]),
     }
+
+
+def _four_digits(number: float) -> str:
+    """Write a number with four digits; a large one with all those before the point.
+
+    >>> _four_digits(1171468.2), _four_digits(-1.22488), _four_digits(0.0), _four_digits(1e200)
+    ('1171468', '-1.225', '0.0', '1e+200')
+    """
+    return f"{number:.0f}" if 1e4 <= abs(number) < 1e15 else str(float(f"{number:.4g}"))
 
 
 def _list(values: list[Any]) -> str:

@@ -6,6 +6,7 @@ import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from shlex import join
 from typing import TYPE_CHECKING, Any, Self
 
 import typer
@@ -211,7 +212,10 @@ def without_known(form: Any, options: dict[str, Any]) -> dict[str, Any]:
     for name, value in own.items():
         found = getattr(getattr(form, "found", None), name, value)
         if options[name] not in (value, found) and as_words({name: value}) != as_words({name: options[name]}):
-            raise UsageError(f"the model was trained with {' '.join(as_words({name: found}))}: leave out {name} here")
+            given, trained = (join(as_words({name: of})) for of in (options[name], found))
+            raise UsageError(
+                f"the model was trained {f'without -O {name}' if found is None else f'with {trained}'}: omit {given}"
+            )
     return {name: value for name, value in options.items() if name not in own}
 
 

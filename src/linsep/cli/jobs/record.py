@@ -115,6 +115,26 @@ def rises_of(windows: list[tuple[int, int]]) -> list[Rise]:
     return rises(rows, errors)
 
 
+FORGETS = "--learner moving-average, whose mean forgets old weights"
+"""What to try where the error of an average rises."""
+
+
+def between(record: TrainingRecord, rise: dict[str, Any]) -> str:
+    """Return the rows of the window in which the error rises."""
+    return f"between rows {rise['row']:,} and {record.windows[rise['window']][0]:,}"
+
+
+def last_error(record: TrainingRecord) -> float:
+    """Return the error of the last window."""
+    (before, wrong), (rows, errors) = [[0, 0], *record.windows][-2:]
+    return (errors - wrong) / (rows - before)
+
+
+def averages(record: TrainingRecord) -> bool:
+    """Return whether a mean of all weights, or a vote of them, predicts, which never forgets what came before."""
+    return record.learner in ("AveragedPerceptron", "VotedPerceptron")
+
+
 def _total(counts: Any) -> Any:
     return counts.sum() if hasattr(counts, "sum") else counts
 

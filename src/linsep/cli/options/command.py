@@ -18,6 +18,13 @@ from linsep.cli.startup import collect_garbage, load_scikit_learn
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
 MAPS = ("polynomial", "bias", "scale", "scale-columns", "standardize", "delta-trick")
 """Formats of files, and feature maps; a test holds them to their tables, which take long to load."""
+READER = (
+    "alternate_sign", "analyzer", "binary", "block_bytes", "block_rows", "cache", "categories", "columns", "delimiter",
+    "dtype", "format", "header", "idf", "ignore", "keep_names", "label", "lowercase", "missing", "n_features",
+    "named_labels", "ngram_range", "norm", "on_error", "quarantine", "strict", "text", "text_features", "verify",
+    "vocabulary", "weight", "words", "zero_based",
+)  # fmt: skip
+"""Options of the reader; a test holds them to its formats."""
 MOST_THREADS = 4096
 
 

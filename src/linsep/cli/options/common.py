@@ -12,10 +12,15 @@ loaded only when a command that trains is run.
 """
 
 import json
+import re
+from ast import literal_eval
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -142,6 +147,33 @@ def as_words(options: dict[str, Any]) -> list[str]:
         elif name not in ("n_jobs", "on_error", "quarantine"):
             words += ["-O", f"{name}={text}"]
     return words
+
+
+def reader_in_options(text: str, names: Iterable[str]) -> str:
+    """Return a message about options of the reader, as Python has it, in the words of the command line.
+
+    >>> print(reader_in_options("label=..., missing='zero', 'words=1', words=['b']", ["label", "missing", "words"]))
+    --label COLUMN, -O missing=zero, 'words=1', -O 'words=["b"]'
+    """
+    quoted, value = r"(?<!\w)'(?:[^'\\]|\\.)*'", r"'[^']*'|\[[^\]]*\]|\.\.\.|\w+|"
+    return re.sub(rf"{quoted}|(?<![\w'-])({'|'.join(names)})=({value})", _reader_option, text)
+
+
+def _reader_option(found: re.Match[str]) -> str:
+    name, text = found.groups()
+    if name is None:
+        return found[0]
+    if text in ("", "..."):
+        own = name in ("label", "weight", "format", "on_error", "quarantine")
+        values = {"label": " COLUMN", "weight": " COLUMN", "quarantine": " FILE"} if text else {}
+        return (
+            f"--{name.replace('_', '-')}{values.get(name, '')}"
+            if own
+            else f"-O {name}={'COLUMN' if name == 'text' else text}"
+        )
+    with suppress(ValueError, SyntaxError):
+        return join(as_words({name: literal_eval(text)})) or found[0]
+    return f"-O {name}={text}"
 
 
 def as_option(option: str, value: Any, is_flag: bool = False) -> list[str]:

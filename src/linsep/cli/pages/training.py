@@ -4,7 +4,7 @@ from shlex import join
 from typing import Any
 
 from linsep.cli.jobs.models import facts_in_words, name_of
-from linsep.cli.jobs.record import TrainingRecord
+from linsep.cli.jobs.record import FORGETS, TrainingRecord, averages, between, last_error
 from linsep.cli.jobs.training import Trained
 from linsep.cli.pages.evaluation import features_of, file_names, without_folders
 from linsep.cli.terminal.output import percent, seconds, short
@@ -59,7 +59,8 @@ def _tiles(trained: Trained, record: TrainingRecord) -> list[Fact]:
 
 def _facts(trained: Trained, record: TrainingRecord, name: str) -> list[Fact]:
     learner = trained.learner
-    changed = {of: value for of, value in learner.get_params().items() if value != type(learner)().get_params()[of]}
+    usual = type(learner)().get_params()
+    changed = {of: value for of, value in learner.get_params().items() if value != usual[of] or of == "horizon"}
     parameters = ", ".join(f"{of}={value!r}" for of, value in changed.items() if of not in ("n_jobs", "warm_start"))
     facts = [
         Fact("learner", name, LEARNERS[name].summary),
@@ -126,11 +127,11 @@ def _of_windows(record: TrainingRecord) -> str:
     if not record.rises:
         return text + "In no window does the error rise by more than chance."
     last = record.rises[-1]
-    return text + (
-        f"Dashed: the error rises by more than chance, last after {last['row']:,} rows, from {percent(last['before'])} "
-        f"to {percent(last['error'])}. An average of all weights never forgets what came before; "
-        "--learner moving-average does."
+    text += (
+        f"Dashed: the error rises by more than chance, last {between(record, last)}, from {percent(last['before'])} "
+        f"to {percent(last['error'])}; it is {percent(last_error(record))} in the last window."
     )
+    return text + (f" Try {FORGETS}." if averages(record) else "")
 
 
 def _commands(trained: Trained, record: TrainingRecord, out: str) -> str:

@@ -164,9 +164,8 @@ def wrap(text: str, width: int, whole: bool = True) -> list[str]:
     """
     import textwrap
 
-    lines = textwrap.wrap(
-        escape(text).replace(" %", "\xa0%"), width, break_long_words=not whole, break_on_hyphens=False
-    )
+    joined = escape(text).replace(" %", "\xa0%")
+    lines = textwrap.wrap(joined, width, break_long_words=not whole, break_on_hyphens=False)
     return [line.replace("\xa0", " ") for line in lines] or [""]
 
 

@@ -469,8 +469,9 @@ class Table(Format):
         lost = [name for name in plan.columns if name not in there]
         if lost:
             hint = "; its first line holds numbers, and no names" if self._lacks_names(names) else ""
+            which = "training data" if self.fixed else "other data"
             raise DataError(
-                file, f"there is no column {lost[0]!r}, which the other data have; {list_columns(names)}{hint}"
+                file, f"there is no column {lost[0]!r}, which the {which} have; {list_columns(names)}{hint}"
             )
         left_out = {*plan.columns, *self.ignore, self.found.label, self.found.weight}
         extra = [] if self.columns is not None else [name for name in names if name not in left_out]
