@@ -196,20 +196,19 @@ def _certify_stream(rows: Stream, model: Any, plan: SearchPlan, held_out: bool) 
     W, bias = weights_of(model), float(model._bias)
     try:
         near = survey(rows, W, bias, classes, plan.jobs)
-        core = LabelledRows(near.data, near.codes, classes)
-        problems, _ = find_problems(core, plan)
+        some = LabelledRows(near.data, near.codes, classes)
+        problems, _ = find_problems(some, plan)
         problems = {key: problem for key, problem in problems.items() if key.kind != "best bias"}
         rivals = len(classes) - 1
         for key, problem in problems.items():
             _replace_rows(problem, near.places, rivals if key.kind == "pairs" else 1)
             for name in (name for name in problem["w"] if name.startswith("delta ")):
                 problem["w"][name] = near.delta_weights(W, key, classes, int(name[6:]))
-        remarks = add_model(model, core, problems)
+        remarks = add_model(model, some, problems)
         if held_out:
-            remarks += add_risks(core, problems, plan, ["held out"], near.order)
-        remarks.append(
-            f"bounds were sought among {len(near.places):,} of {near.n:,} rows: those the model scores lowest"
-        )
+            remarks += add_risks(some, problems, plan, ["held out"], near.order)
+        core = f"{len(near.places):,} of {near.n:,} rows: the nearest to the model's hyperplane"
+        remarks.append(f"witnesses were sought among {core}")
         seen = StreamedRows(rows, (near.n, near.data.n_features), classes)
         return _build(seen, [], problems, {}, remarks, StreamedProblem)
     except ReadingError as error:

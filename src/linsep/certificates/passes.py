@@ -35,7 +35,7 @@ from linsep.theory.exchangeability import LabelOrder
 from linsep.validation.errors import InvalidDataError
 
 CORE_ROWS = 1000
-"""Rows in which witnesses that no hyperplane does better are sought: those that a model scores lowest."""
+"""Rows among which witnesses are sought that no hyperplane does better: those nearest to a model's hyperplane."""
 SCALES = np.ldexp(1.0, np.arange(-40, 41))
 """Factors of a model's weights that are tried for the least bound."""
 WEIGHT_BITS = 24
@@ -194,7 +194,7 @@ class Survey(NamedTuple):
     n: int
     """The number of rows."""
     data: Dense | Csr
-    """The rows of each class that score lowest under the model."""
+    """The rows of each class whose scores by the model are nearest to 0."""
     codes: Array
     """Their labels."""
     places: Array
@@ -215,8 +215,9 @@ class Survey(NamedTuple):
         return exact(np.round(w / unit).ravel() * (unit * scale))
 
 
+@np.errstate(over="ignore", under="ignore")
 def survey(rows: Stream, W: Array, bias: float, classes: list[str], jobs: int = 1) -> Survey:
-    """Find, in one pass, the rows that score lowest under a model, and the sums that bounds of its weights need."""
+    """Find, in one pass, the rows nearest to a model's hyperplane, and the sums that bounds of its weights need."""
     many, n, radius, order, distinct = len(classes) > 2, 0, 0.0, LabelOrder(), np.zeros(0)
     keys = [ProblemKey(bias, "pairs"), *(ProblemKey(bias, "class", name) for name in classes)]
     keys = keys if many else [ProblemKey(bias), *([ProblemKey(0.0)] if bias else [])]
@@ -227,7 +228,7 @@ def survey(rows: Stream, W: Array, bias: float, classes: list[str], jobs: int = 
         if data.n_features != W.shape[1] - 1:
             raise InvalidDataError(
                 f"the rows have {data.n_features:,} features, and the model {W.shape[1] - 1:,}: read the rows as the "
-                "training data were read, such as with n_features="
+                f"training data were read, such as with zero_based=true (fit --stream) or n_features={W.shape[1] - 1}"
             )
         names, own = read_labels(y, data.n_rows)
         if unknown := next((name for name in names if name not in classes), None):
@@ -240,7 +241,7 @@ def survey(rows: Stream, W: Array, bias: float, classes: list[str], jobs: int = 
             signed = _signed(scores + key.bias * W[:, -1], codes, key, classes)
             losses[key] += [float((np.maximum(1 - c * signed, 0) ** 2).sum()) for c in SCALES]
         found = _signed(scores + bias * W[:, -1], codes, keys[0], classes).reshape(len(codes), -1).min(axis=1)
-        kept = _lowest([*kept, (matrix_of(data), codes, np.arange(n, n + len(codes)), found)], len(classes))
+        kept = _nearest([*kept, (matrix_of(data), codes, np.arange(n, n + len(codes)), found)], len(classes))
         radius, n = max(radius, math.sqrt(float(squared_norms(data).max()))), n + len(codes)
     if (names := read_labels(distinct, len(distinct))[0]) != classes:
         missing = ", ".join(name for name in classes if name not in names)
@@ -265,14 +266,12 @@ def _signed(scores: Array, codes: Array, key: ProblemKey, classes: list[str]) ->
     return np.where(codes == classes.index(str(key.positive(classes))), 1.0, -1.0) * scores[:, column]
 
 
-def _lowest(kept: list[tuple[Any, Array, Array, Array]], classes: int) -> list[tuple[Any, Array, Array, Array]]:
-    """Return the rows of each class that score lowest, joined, in their order."""
-    stack = vstack if hasattr(kept[0][0], "tocsr") else np.concatenate
-    matrix, codes, places, scores = (
-        join([of[k] for of in kept]) for k, join in enumerate([stack, *[np.concatenate] * 3])
-    )
-    ranked = np.lexsort((places, scores))
+def _nearest(kept: list[tuple[Any, Array, Array, Array]], classes: int) -> list[tuple[Any, Array, Array, Array]]:
+    """Return the rows of each class whose scores are nearest to 0, joined, in their order."""
+    matrices: list[Any] = [of[0] for of in kept]
+    matrix = vstack(matrices).tocsr() if hasattr(matrices[0], "tocsr") else np.concatenate(matrices)
+    codes, places, scores = (np.concatenate([of[k] for of in kept]) for k in (1, 2, 3))
+    ranked = np.lexsort((places, np.abs(scores)))
     chosen = [ranked[codes[ranked] == c][: max(CORE_ROWS // classes, 1)] for c in range(classes)]
     rows = np.sort(np.concatenate(chosen))
-    matrix = matrix.tocsr() if hasattr(matrix, "tocsr") else matrix
     return [(matrix[rows], codes[rows], places[rows], scores[rows])]
