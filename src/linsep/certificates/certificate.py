@@ -485,6 +485,8 @@ def verify(
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
     if time_limit is not None and not time_limit > 0:
         raise ParameterError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
+    if isinstance(X, Stream) and y is not None:
+        raise ParameterError("y= is given beside a stream, which has labels of its own: remove y")
     try:
         with one_blas_thread():  # products of blocks are small: more threads would only wait for each other
             return Result(_check_claims(facts, X, y, orders, time_limit))
@@ -500,7 +502,7 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | N
     """Return the status of each claim; raise an error for a certificate that makes no sense."""
     check_form(facts)
     if isinstance(X, Stream):
-        return _check_stream(facts, X, y, time_limit)
+        return _check_stream(facts, X, time_limit)
     try:
         data = read_rows(X)
         names, codes = read_labels(y, data.n_rows)
@@ -517,10 +519,8 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | N
     return checks
 
 
-def _check_stream(facts: Any, rows: Stream, y: Any, time_limit: float | None) -> list[tuple[str, str, str]]:
+def _check_stream(facts: Any, rows: Stream, time_limit: float | None) -> list[tuple[str, str, str]]:
     """Return the status of each claim about rows that are read block by block."""
-    if y is not None:
-        raise ParameterError("y= is given beside a stream, which has labels of its own: remove y")
     (kind, proofs), seen = proofs_of(StreamedProblem), list[StreamedRows]()
 
     def read(classes: list[str], tick: Any) -> StreamedRows:
