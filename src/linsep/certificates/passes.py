@@ -236,7 +236,7 @@ def survey(rows: Stream, W: Array, bias: float, classes: list[str], jobs: int = 
         codes = np.array([classes.index(name) for name in names])[own]
         order.add(codes)
         distinct = merged(distinct, y)
-        scores = times(data, np.ascontiguousarray(W[:, :-1].T), jobs)
+        scores = times(data, np.ascontiguousarray(W.T), jobs)  # without a bias here
         for key in keys:
             signed = _signed(scores + key.bias * W[:, -1], codes, key, classes)
             losses[key] += [float((np.maximum(1 - c * signed, 0) ** 2).sum()) for c in SCALES]
