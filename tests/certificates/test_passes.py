@@ -106,7 +106,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
             assert work(blocks)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
-    _read_few, few, read_many, many = peaks
+    read_few, few, read_many, many = peaks
     assert many - read_many < 1.5 * (few - read_few), peaks  # reading alone takes room for the labels of the file
 
 
