@@ -38,7 +38,7 @@ EXAMPLES = """
 linsep certify train.csv --label income
 linsep certify train.csv --label income -o income.cert --time-limit 10
 linsep certify train.svm --learner perceptron --report run.html
-linsep certify big.svm --stream --model m.linsep -o big.cert
+linsep certify train.svm --stream --model model.linsep -o train.cert
 """
 PASSES, BIAS = 10, 1.0
 

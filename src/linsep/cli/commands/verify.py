@@ -29,7 +29,7 @@ EXAMPLES = """
 linsep verify train.cert train.svm
 linsep verify income.cert train.csv --label income --json
 linsep verify train.cert train.svm --time-limit 60
-linsep verify big.cert big.svm --stream
+linsep verify train.cert train.svm --stream
 """
 NARROW, LONG = 76, 24
 """Columns below which claims are wrapped, and characters of a value that holds."""
