@@ -15,6 +15,7 @@ import numpy as np
 
 from linsep.certificates import checker, words
 from linsep.certificates.mixed_checker import checker_of, is_mixed
+from linsep.certificates.passes import ReadingError, StreamedProblem, StreamedRows
 from linsep.certificates.reading import matrix_of, read_labels, read_rows, shorten
 from linsep.certificates.replay import epochs_of, spans_of
 from linsep.certificates.schema import (
@@ -33,6 +34,7 @@ from linsep.certificates.schema import (
     whole,
 )
 from linsep.certificates.theorems import Theorem, theorem_of
+from linsep.data.streaming import Stream
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.engine.runtime import one_blas_thread
@@ -396,23 +398,25 @@ def _scale(value: int, exponent: int) -> float:
 
 @dataclass(frozen=True)
 class Result:
-    """The status of each claim after a check; true if no claim fails, and none was left out at a time limit.
+    """The status of each claim after a check; true if no claim fails, and none was left out.
 
     Attributes
     ----------
     checks : list of (claim, status, detail)
-        The status is "holds", "fails", "not checked" (no data can show it), or "not in time".
+        The status is "holds", "fails", "not checked" (no data can show it), "not in time", or "needs rows" (it can't
+        be checked on a stream).
     """
 
     checks: list[tuple[str, str, str]]
 
     def __bool__(self) -> bool:
-        return all(status not in (FAILS, checker.NOT_IN_TIME) for _, status, _ in self.checks)
+        return all(status not in (FAILS, checker.NOT_IN_TIME, checker.NEEDS_ROWS) for _, status, _ in self.checks)
 
     @property
     def unchecked(self) -> list[str]:
-        """The claims that were not checked within the time limit."""
-        return [claim for claim, status, _ in self.checks if status == checker.NOT_IN_TIME]
+        """The claims that were not checked within the time limit, or not on a stream."""
+        left_out = checker.NOT_IN_TIME, checker.NEEDS_ROWS
+        return [claim for claim, status, _ in self.checks if status in left_out]
 
     @property
     def failures(self) -> list[tuple[str, str]]:
@@ -426,7 +430,7 @@ class Result:
 
 
 def verify(
-    certificate: Any, X: Any, y: Any, *, orders: Sequence[Any] | None = None, time_limit: float | None = None
+    certificate: Any, X: Any, y: Any = None, *, orders: Sequence[Any] | None = None, time_limit: float | None = None
 ) -> Result:
     """Check every claim of a certificate against the data, in exact arithmetic.
 
@@ -439,10 +443,12 @@ def verify(
     ----------
     certificate : Certificate, a file's name, or the dict in a file
         The certificate to check.
-    X : array, sparse matrix or dataframe, (rows, features)
-        The rows; dense and sparse ones are alike.
+    X : array, sparse matrix, dataframe, (rows, features), or Stream
+        The rows; dense and sparse ones are alike. A :func:`linsep.stream` is checked block by block, in the memory
+        that a block takes, by a pass for the SHA-256 and one for each problem. The claims of runs are then
+        "needs rows": a replay needs all rows in memory.
     y : array, (rows,)
-        Their labels.
+        Their labels; omit the labels of a stream.
     orders : sequence of arrays, optional
         The order of each shuffled epoch. Default: drawn with numpy from the seed in the certificate. Needed only if
         another version of numpy draws other orders; a claim has the SHA-256 of those of the training.
@@ -461,6 +467,8 @@ def verify(
         If a file is named that is no certificate.
     ValueError
         If time_limit is not above 0.
+    DataError
+        If a stream has a malformed row, or can be read only once.
     OSError
         If a file is named that can't be read.
 
@@ -477,9 +485,13 @@ def verify(
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
     if time_limit is not None and not time_limit > 0:
         raise ParameterError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
+    if isinstance(X, Stream) and y is not None:
+        raise ParameterError("y= is given beside a stream, which has labels of its own: remove y")
     try:
         with one_blas_thread():  # products of blocks are small: more threads would only wait for each other
             return Result(_check_claims(facts, X, y, orders, time_limit))
+    except ReadingError as error:
+        raise error.__cause__ or error from None
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
@@ -489,6 +501,8 @@ def verify(
 def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | None) -> list[tuple[str, str, str]]:
     """Return the status of each claim; raise an error for a certificate that makes no sense."""
     check_form(facts)
+    if isinstance(X, Stream):
+        return _check_stream(facts, X, time_limit)
     try:
         data = read_rows(X)
         names, codes = read_labels(y, data.n_rows)
@@ -501,7 +515,25 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | N
     checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind, orders, time_limit)
     if Result(checks):
         checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
-        checks += _list_risks(facts, codes, orders)
+        checks += _list_risks(facts, _orders_of_labels(facts, codes, orders))
+    return checks
+
+
+def _check_stream(facts: Any, rows: Stream, time_limit: float | None) -> list[tuple[str, str, str]]:
+    """Return the status of each claim about rows that are read block by block."""
+    (kind, proofs), seen = proofs_of(StreamedProblem), list[StreamedRows]()
+
+    def read(classes: list[str], tick: Any) -> StreamedRows:
+        seen.append(StreamedRows(rows, (facts["data"]["rows"], facts["data"]["features"]), classes, tick))
+        if facts["version"] == VERSION and seen[0].names != classes:
+            raise ValueError("the certificate's classes are not the labels, in their order")
+        return seen[0]
+
+    checks = checker.check_rows(facts, read, kind, None, time_limit)
+    if Result(checks):
+        problems = [name for name, of in facts["problems"].items() if {"held out", "PAC-Bayes"} & {*of}]
+        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
+        checks += _list_risks(facts, dict.fromkeys(problems, seen[0].labels))
     return checks
 
 
@@ -563,25 +595,33 @@ def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     return checks + [(f"{name}: risk", NOT_CHECKED, detail.format_map(of)) for name, of in again.items()]
 
 
-def _list_risks(facts: dict[str, Any], codes: Array, given: Any) -> list[tuple[str, str, str]]:
-    """Return what bounds on risks assume, and a failure where the order of the labels refutes that."""
+def _orders_of_labels(facts: dict[str, Any], codes: Array, given: Any) -> dict[str, LabelOrder]:
+    """Return the order of the labels of each problem and run that states a risk."""
     runs = {name: run for name, run in facts["runs"].items() if "compression" in run}
-    orders = {name: next(epochs_of(run, len(codes), given)) for name, run in runs.items()}
-    orders |= {
-        name: np.arange(len(codes)) for name, of in facts["problems"].items() if {"held out", "PAC-Bayes"} & {*of}
-    }
+    orders = {name: codes[next(epochs_of(run, len(codes), given))] for name, run in runs.items()}
+    orders |= {name: codes for name, of in facts["problems"].items() if {"held out", "PAC-Bayes"} & {*of}}
+    return {name: label_order(order) for name, order in orders.items()}
+
+
+def _list_risks(facts: dict[str, Any], orders: dict[str, LabelOrder]) -> list[tuple[str, str, str]]:
+    """Return what bounds on risks assume, and a failure where the order of the labels refutes that."""
     checks = []
     for name, order in orders.items():
-        refuted = refuted_order(codes[order], facts["data"]["classes"])
+        refuted = refuted_order(order, facts["data"]["classes"])
         checks.append((f"{name}: rows are independent draws", FAILS if refuted else NOT_CHECKED, refuted or ASSUMED))
     kept = [name for name, of in facts["problems"].items() if "held out" in of]
     return checks + [(f"{name}: the model never saw these rows", NOT_CHECKED, "no data can show it") for name in kept]
 
 
-def refuted_order(codes: Array, classes: list[str]) -> str:
-    """Return why labels in this order are those of no random order; "" if nothing contradicts it."""
+def label_order(codes: Array) -> LabelOrder:
+    """Return the order of labels, to be tested."""
     labels = LabelOrder()
     labels.add(codes)
+    return labels
+
+
+def refuted_order(labels: LabelOrder, classes: list[str]) -> str:
+    """Return why labels in this order are those of no random order; "" if nothing contradicts it."""
     found = labels.test()
     return f"the class {classes[found.label]} has {found.what}" if found.refuted else ""
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.certificates import checker
-from linsep.certificates.certificate import Certificate, proofs_of, refuted_order, risks_of
+from linsep.certificates.certificate import Certificate, label_order, proofs_of, refuted_order, risks_of
 from linsep.certificates.mixed_checker import checker_of
+from linsep.certificates.passes import ReadingError, StreamedProblem, StreamedRows, survey
 from linsep.certificates.reading import class_name, matrix_of, read_labels, read_rows
 from linsep.certificates.schema import (
     FORMAT,
@@ -30,12 +31,14 @@ from linsep.certificates.witnesses import (
     find_fewest_errors,
     pair_rows,
 )
+from linsep.data.streaming import Stream
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, threads
 from linsep.solvers.exact.dependencies import exact, written
 from linsep.solvers.margin.column_scaling import column_scaling, scaled_columns
 from linsep.solvers.margin.coordinate_descent import squared_norms
+from linsep.theory.exchangeability import LabelOrder
 from linsep.theory.risk import pac_bayes
 from linsep.validation.errors import ParameterError
 
@@ -95,9 +98,9 @@ class LabelledRows(NamedTuple):
 
 
 def certify(
-    X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
+    X: Any, y: Any = None, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
     time_limit: float | None = None, watch: BracketCallback | None = None, n_jobs: int | None = None,
-    least_error: bool = False, scaling: bool = False, model: Any = None,
+    least_error: bool = False, scaling: bool = False, model: Any = None, held_out: bool | None = None,
 ) -> Certificate:  # fmt: skip
     """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
 
@@ -113,10 +116,12 @@ def certify(
 
     Parameters
     ----------
-    X : array, sparse matrix or table, (rows, features)
-        The rows; a table is a data frame of pandas or polars, or a table of pyarrow.
+    X : array, sparse matrix or table, (rows, features), or Stream
+        The rows; a table is a data frame of pandas or polars, or a table of pyarrow. A :func:`linsep.stream` is read in
+        passes, one block in memory at a time, and needs `model`: what is certified is how the model's weights fare on
+        all rows, and what the rows nearest to its hyperplane prove, such as that no hyperplane separates them.
     y : array, (rows,)
-        Their labels, of any type.
+        Their labels, of any type; omit the labels of a stream.
     bias : float, default=1.0
         The constant feature's value, beta; 0 for none.
     passes : int, default=10
@@ -140,8 +145,10 @@ def certify(
         perceptron's bound for one pass becomes small, or that for `passes` if one pass has none. The bounds of the
         scaled rows are stated as a problem of their own, and `cert.scaling` has the factors.
     model : estimator, optional
-        A trained learner that never saw these rows. Its errors on them are counted exactly, and bound its risk, the
-        probability of an error on a new row, with probability 1 - delta. The bias is the model's.
+        A trained learner. Its errors on the rows are counted exactly. The bias is the model's.
+    held_out : bool, optional
+        If True, the model never saw these rows, and its errors bound its risk, the probability of an error on a new
+        row, with probability 1 - delta. Default: True, and False for a stream.
 
     Returns
     -------
@@ -162,6 +169,13 @@ def certify(
         if not hasattr(model, "_predicting_weights"):
             raise ParameterError(f"model={type(model).__name__} is not a classifier of linsep: give a trained one")
         model._fitted()
+    if isinstance(X, Stream):
+        if y is not None or model is None or scaling:
+            wrong = "y= is given" if y is not None else "model= is missing" if model is None else "scaling=True"
+            raise ParameterError(f"{wrong}: rows of a stream have their own labels, need a model, and are not scaled")
+        deadline = None if time_limit is None else time.monotonic() + time_limit
+        plan = SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs), least_error)
+        return _certify_stream(X, model, plan, bool(held_out))
     data = read_rows(X, float(bias)) if model is None else read_rows(X, float(model._bias), model)
     classes, codes = read_labels(y, data.n_rows)
     rows = LabelledRows(data, codes, classes)
@@ -169,8 +183,43 @@ def certify(
     plan = SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs), least_error, scaling)
     problems, remarks = find_problems(rows, plan)
     if model is not None:
-        remarks += add_model(model, rows, problems) or add_risks(rows, problems, plan, ["held out"])
+        kinds = [] if held_out is False else ["held out"]
+        remarks += add_model(model, rows, problems) or add_risks(rows, problems, plan, kinds)
     return build_certificate(rows, problems, {}, remarks)
+
+
+def _certify_stream(rows: Stream, model: Any, plan: SearchPlan, held_out: bool) -> Certificate:
+    """Return the certificate of rows that are read in passes: how a model fares, and what its nearest rows prove."""
+    classes = [class_name(label) for label in model.classes_.tolist()]
+    if model._no_weights:
+        raise ParameterError(f"model={type(model).__name__} has no weights to certify: {model._no_weights}")
+    W, bias = model._predicting_weights(), float(model._bias)
+    try:
+        near = survey(rows, W, bias, classes, plan.jobs)
+        some = LabelledRows(near.data, near.codes, classes)
+        problems, _ = find_problems(some, plan)
+        problems = {key: problem for key, problem in problems.items() if key.kind != "best bias"}
+        rivals = len(classes) - 1
+        for key, problem in problems.items():
+            _replace_rows(problem, near.places, rivals if key.kind == "pairs" else 1)
+            for name in (name for name in problem["w"] if name.startswith("delta ")):
+                problem["w"][name] = near.delta_weights(W, key, classes, int(name[6:]))
+        remarks = add_model(model, some, problems)
+        if held_out:
+            remarks += add_risks(some, problems, plan, ["held out"], near.order)
+        core = f"{len(near.places):,} of {near.n:,} rows: the nearest to the model's hyperplane"
+        remarks.append(f"witnesses were sought among {core}")
+        seen = StreamedRows(rows, (near.n, near.data.n_features), classes)
+        return _build(seen, [], problems, {}, remarks, StreamedProblem)
+    except ReadingError as error:
+        raise error.__cause__ or error from None
+
+
+def _replace_rows(problem: dict[str, Any], places: Array, rivals: int) -> None:
+    """Let mixtures and combinations of some rows name these rows by their numbers among all rows."""
+    for vector in [*problem["lambda"].values(), *problem.get("combinations", ())]:
+        row, rival = np.divmod(np.array(vector.get("at", range(len(vector["values"]))), np.int64), rivals)
+        vector["at"] = (places[row] * rivals + rival).tolist()
 
 
 def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time_limit: float | None) -> None:
@@ -350,7 +399,9 @@ def add_model(learner: Any, rows: LabelledRows, problems: Problems) -> list[str]
     return []
 
 
-def add_risks(rows: LabelledRows, problems: Problems, plan: SearchPlan, kinds: list[str]) -> list[str]:
+def add_risks(
+    rows: LabelledRows, problems: Problems, plan: SearchPlan, kinds: list[str], order: LabelOrder | None = None
+) -> list[str]:
     """Let problems of a model state bounds on its risk, "held out" or "PAC-Bayes"; return a remark on what they assume.
 
     Of three classes and more, held-out rows bound the risk of predictions, and PAC-Bayes that of each class's weights.
@@ -360,7 +411,7 @@ def add_risks(rows: LabelledRows, problems: Problems, plan: SearchPlan, kinds: l
         return [
             f"no risk of the model is stated: delta={plan.delta:g} is not from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
         ]
-    if refuted := refuted_order(rows.codes, rows.classes):
+    if refuted := refuted_order(order or label_order(rows.codes), rows.classes):
         return [f"no risk of the model is stated: it assumes that rows are independent draws, and {refuted}"]
     for key, problem in problems.items():
         if "model" not in problem["w"]:
@@ -398,15 +449,22 @@ def sha256_of(rows: LabelledRows) -> str:
 @one_blas_thread()
 def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
-    seen = _checked(rows)
+    return _build(_checked(rows), rows.known, problems, runs, remarks, checker_of({"runs": runs}))
+
+
+def _build(
+    seen: checker.CheckedRows, known: list[str], problems: Problems, runs: dict[str, Any], remarks: list[str],
+    how: type[checker.SignedProblem],
+) -> Certificate:  # fmt: skip
+    """Return the certificate of rows as the checker reads them, whose problems are checked by a class."""
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
-        "rows": seen.n, "features": seen.p, "classes": rows.classes, "known": rows.known, "sha256": seen.sha256,
+        "rows": seen.n, "features": seen.p, "classes": seen.classes, "known": known, "sha256": seen.sha256,
         "remarks": remarks,
     }  # fmt: skip
     facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
     checker.refuse_costly(facts, seen)
-    kind, proofs = proofs_of(checker_of(facts))
+    kind, proofs = proofs_of(how)
     claims = checker.claims(facts, seen, kind)
     if _replace_unproved(facts["problems"], proofs):
         claims = checker.claims(facts, seen, kind)

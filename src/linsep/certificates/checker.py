@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -33,13 +34,17 @@ LARGEST_EXPONENT, MOST_WORK = 1e6, 1 << 37
 BLOCK_ENTRIES, WIDE, HALF = 1 << 20, 4096, Fraction(1, 2)
 CHECKED_THEOREMS = "perceptron", "passive_aggressive", "romma", "winnow", "kernel_perceptron"
 UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
-NOT_IN_TIME = "not in time"
-"""The status of a claim that was not checked within the time limit."""
+NOT_IN_TIME, NEEDS_ROWS = "not in time", "needs rows"
+"""Status of a claim that was not checked within the time limit, or for which all rows must be in memory."""
 NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
 
 
 class OutOfTimeError(Exception):
     """Raised at the time limit of a check."""
+
+
+class NotStreamedError(Exception):
+    """Raised for a claim that can't be checked block by block."""
 
 
 def clock(time_limit: float | None) -> Callable[[], None]:
@@ -78,6 +83,16 @@ def vector(witness: Facts, size: int) -> Array:
     return full
 
 
+def digests_of(n: int, p: int, classes: list[str]) -> list[Any]:
+    """Return the digests of labels, counts, columns and values, which begin with the size of the data."""
+    return [hashlib.sha256(json.dumps([n, p, n, classes]).encode()) for _ in range(4)]
+
+
+def sha256_of(digests: list[Any]) -> str:
+    """Return the SHA-256 of rows and labels that digests have taken in."""
+    return hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
+
+
 def mantissas(values: Array) -> tuple[Array, Array]:
     """Return integers m and exponents e with values = m 2^e."""
     m, e = np.frexp(values)
@@ -109,7 +124,10 @@ def windows(values: Array, low: int, width: int) -> Iterator[tuple[int, Array]]:
 class CheckedRows:
     """The rows in one form: columns ascending, those named twice added up, zeros dropped, dense and sparse alike."""
 
-    def __init__(self, X: Any, y: Any, classes: list[str], tick: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, X: Any, y: Any, classes: list[str], tick: Callable[[], None] = lambda: None, block: bool = False
+    ) -> None:
+        """Read rows and labels; if `block` is true, they are a part of the data, and are not measured."""
         self.tick, self.classes = tick, classes
         self.scale: Array | None = None
         self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
@@ -119,23 +137,35 @@ class CheckedRows:
             self.X.sum_duplicates()
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
         self.codes = np.array([*map(lru_cache(None)(classes.index), names)], np.int64)
-        digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
-        self.measure(digests)
-        self.sha256 = hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
+        if len(self.codes) != self.n:
+            raise ValueError(f"{len(self.codes)} labels for {self.n} rows")
+        self.sparse, self.lengths = hasattr(self.X, "indptr"), np.zeros(self.n)
+        self.counts = np.bincount(self.codes, minlength=len(classes))
+        if not block:
+            digests = digests_of(self.n, self.p, classes)
+            self.measure(digests)
+            self.sha256 = sha256_of(digests)
 
     def measure(self, digests: list[Any]) -> None:
         """Note the sizes of the entries, and let digests take in all rows."""
-        self.nonzeros, self.low, highest, lowest, self.entry, self.used = 0, 0, 0, 0, 0.0, np.zeros(self.p, bool)
+        self.nonzeros, self.low, self.entry, self.used = 0, 0, 0.0, np.zeros(self.p, bool)
+        self.exponents = 0, 0
         for first, stop, r, c, v in self.blocks(BLOCK_ENTRIES):
             m, e = mantissas(v)
             self.low = min(self.low, int((e + np.frexp((m & -m).astype(np.float64))[1] - 1).min(initial=0)))
             self.nonzeros, self.used[c] = self.nonzeros + len(v), True
-            lowest, highest = min(lowest, int(e.min(initial=0)) + 53), max(highest, int(e.max(initial=-53)) + 53)
+            lowest, highest = int(e.min(initial=0)) + 53, int(e.max(initial=-53)) + 53
+            self.exponents = min(self.exponents[0], lowest), max(self.exponents[1], highest)
             self.entry = max(self.entry, float(np.abs(v).max(initial=0.0)))
             counts = np.bincount(r - first, minlength=stop - first)
             for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=bool(digests)):
                 digest.update(part.astype("<f8" if part is v else "<i8").tobytes())
-        self.lengths, self.span = np.zeros(self.n), highest - lowest
+        self.lengths = np.zeros(self.n)
+
+    @property
+    def span(self) -> int:
+        """The binary orders of magnitude between the entries."""
+        return self.exponents[1] - self.exponents[0]
 
     def scaled(self, scale: Facts) -> "CheckedRows":
         """Return the same rows with column j times 2^scale_j, which must be exact in floats."""
@@ -196,24 +226,38 @@ class SignedProblem:
         rows = rows.scaled(known["scale"]) if "scale" in known else rows
         self.orders, self.replayed, self.rounding = orders, dict[str, Replayed](), [0, 0]
         self.rows, self.known, self.beta, self.pairs = rows, known, float(known["bias"]), known["positive"] is None
-        own = classes[0] if self.pairs else known["positive"]
-        self.sign, rivals = np.where((rows.codes == classes.index(own)) | self.pairs, 1, -1), len(classes) - 1
+        self.own = classes.index(classes[0] if self.pairs else known["positive"])
+        self.rivals = len(classes) - 1 if self.pairs else 1
         self.tick, self.features, self.kept = rows.tick, rows.p + 1, self.columns_kept()
         self.columns, self.places = len(self.kept) - 1, None
         if len(self.kept) < self.features:
             self.places = np.zeros(self.features, np.int64)
             self.places[self.kept] = np.arange(len(self.kept))
-        self.n, self.p = rows.n * (rivals if self.pairs else 1), len(self.kept) * (len(classes) if self.pairs else 1)
+        self.p = len(self.kept) * (len(classes) if self.pairs else 1)
         self.low = min(rows.low, 1 - Fraction(self.beta).denominator.bit_length())
         self.entry = max(rows.entry, self.beta)
         self.unit, biases = Fraction(2) ** self.low, 2 * bool(self.beta)
         self.weights = {} if self.pairs else {"simplex": Fraction(rows.p + biases), "l1": Fraction(2 * rows.p + biases)}
-        self.radius2 = self.longest(Fraction(2), UP)
         self.w = {k: vector(self.narrowed(v), self.p) for k, v in known["w"].items()}
-        self.dual = {k: vector(v, self.n) for k, v in known["lambda"].items()}
+        self.point = {k: np.zeros(self.p, object) for k in known["lambda"]}
+        self.used, self.cancelled = dict[int, tuple[int, int]](), dict[tuple[int, int], int]()
+        for place, of in enumerate(known.get("combinations", ())):
+            self.used |= {i: (place, factor) for i, factor in zip(of["at"], integers(of), strict=True)}
+        self.measure()
+
+    def measure(self) -> None:
+        """Compute what the claims need of all rows."""
+        self.take(self.rows, self.known["lambda"])
+
+    def take(self, rows: CheckedRows, mixtures: Facts, first: int = 0) -> None:
+        """Compute the norms and scores of rows, and add their shares of each sum; the number of the first is given."""
+        self.rows, self.n = rows, rows.n * self.rivals
+        self.sign = np.where((rows.codes == self.own) | self.pairs, 1, -1)
+        self.radius2 = self.longest(Fraction(2), UP)
+        self.dual = {k: vector(v, self.n) for k, v in mixtures.items()}
         self.scores = {k: np.zeros(self.n, object) for k in self.w}
-        self.point = {k: np.zeros(self.p, object) for k in self.dual}
         self.add_products()
+        self.add_combinations(first * self.rivals)
 
     def add_products(self) -> None:
         """Compute the scores of each w, and the sum of the rows of each lambda: products of digits, exact in floats."""
@@ -252,7 +296,7 @@ class SignedProblem:
         Other columns are empty, and add nothing to any sum; one of them stays, on which all rows score 0.
         """
         rows, weights = self.rows, self.known["w"].values()
-        if rows.p <= WIDE or not hasattr(rows.X, "indptr") or not all("at" in vector for vector in weights):
+        if rows.p <= WIDE or not rows.sparse or not all("at" in vector for vector in weights):
             return np.arange(rows.p + 1)
         kept = np.append(rows.used, True)
         for vector in weights:
@@ -317,9 +361,17 @@ class SignedProblem:
         most = max((sum(x * x if square else term(abs(x)) for x in z) for _, _, z in near), default=0)
         return power(most, way, 2 / P) * self.unit**2
 
+    def least(self, k: str) -> int:
+        """Return the least score of a witness w."""
+        return int(self.scores[k].min())
+
+    def errors(self, k: str) -> int:
+        """Return the rows with z_i·w <= 0, for pairs with a rival for which it is."""
+        return len({*(np.flatnonzero((self.scores[k] <= 0).astype(bool)) // self.rivals).tolist()})
+
     def margin2(self, k: str, norm: str) -> Fraction:
         """Return the square of the margin, in a norm, that a witness w proves; 0 if it does not separate."""
-        least, w = max(self.scores[k].min(), 0), self.w[k]
+        least, w = max(self.least(k), 0), self.w[k]
         least = 0 if norm == "simplex" and (w[:-1] < 0).any() else least
         return (least * self.unit) ** 2 / (((w**2).sum() if norm == "l2" else abs(w).sum() ** 2) or 1)
 
@@ -331,7 +383,7 @@ class SignedProblem:
 
     def claims(self) -> Facts:
         """Return the verdict, the margins, and the bounds on the mistakes in any order of the rows."""
-        out: Facts = {"verdict": "separable" if any(s.min() > 0 for s in self.scores.values()) else "open"}
+        out: Facts = {"verdict": "separable" if any(self.least(k) > 0 for k in self.w) else "open"}
         out |= {"verdict": "not separable"} if any(not q.any() for q in self.point.values()) else {}
         out |= {"R at most": stated(power(self.radius2, UP), UP), "X at most": stated(Fraction(self.entry), UP)}
         if any((a < 0).any() or not a.any() for a in self.dual.values()):
@@ -368,25 +420,23 @@ class SignedProblem:
 
         Every w errs in each combination of rows that cancels, sum a_i z_i = 0 with a_i > 0, and no two share a row.
         """
-        rivals, sums = self.n // self.rows.n, dict[tuple[int, int], int]()
-        errors = {k: len({*(np.flatnonzero((s <= 0).astype(bool)) // rivals).tolist()}) for k, s in self.scores.items()}
-        used = dict[int, tuple[int, int]]()
-        for k, of in enumerate(self.known["combinations"]):
-            used |= {i: (k, a) for i, a in zip(of["at"], integers(of), strict=True)}
-        for i, columns, values in self.each(np.isin(np.arange(self.n), [*used])):
-            self.tick()
-            k, a = used[i]
-            for j, z in zip(columns, values, strict=True):
-                sums[k, j] = sums.get((k, j), 0) + a * z
-        if any(sums.values()):
+        if any(self.cancelled.values()):
             raise ValueError("rows of a combination do not cancel")
         least = max(len(self.known["combinations"]), int(any(not q.any() for q in self.point.values())))
-        return {"fewest errors at least": least, "fewest errors at most": min(errors.values())}
+        return {"fewest errors at least": least, "fewest errors at most": min(map(self.errors, self.w))}
+
+    def add_combinations(self, first: int) -> None:
+        """Add the rows, each times its factor, to the sums of the combinations that they are in."""
+        inside = [i - first for i in self.used if 0 <= i - first < self.n]
+        for i, columns, values in self.each(np.isin(np.arange(self.n), inside)) if inside else ():
+            self.tick()
+            k, a = self.used[first + i]
+            for j, z in zip(columns, values, strict=True):
+                self.cancelled[k, j] = self.cancelled.get((k, j), 0) + a * z
 
     def risks(self) -> Facts:
         """Return the errors of the model, and bounds on its risk if the rows are independent draws."""
-        wrong, n = np.flatnonzero((self.scores["model"] <= 0).astype(bool)), self.rows.n
-        errors = len({*(wrong // (self.n // n)).tolist()})
+        errors, n = self.errors("model"), self.rows.n
         out: Facts = {"errors of the model": errors}
         if "held out" in self.known:
             limit = binomial_limit(errors, n, doubt_of(self.known["held out"]))
@@ -394,15 +444,15 @@ class SignedProblem:
             out["risk on held-out rows is for"] = f"confidence {float(self.known['held out'])!r}"
         if "PAC-Bayes" in self.known:
             of = self.known["PAC-Bayes"]
-            margins = self.rounded_margins("model")
-            counts = [*zip(*(a.tolist() for a in np.unique(margins, return_counts=True)), strict=True)]
-            limit = pac_bayes_limit(counts, n - len(margins), of["confidence"], of["scale"], self.beta)
+            counts = self.rounded_margins("model")
+            rest = n - sum(counts.values())
+            limit = pac_bayes_limit(sorted(counts.items()), rest, of["confidence"], of["scale"], self.beta)
             out["risk of the model by PAC-Bayes at most"] = stated(limit, UP)
             out["risk by PAC-Bayes is for"] = f"confidence {float(of['confidence'])!r}, scale {of['scale']}"
         return out
 
-    def rounded_margins(self, k: str) -> Array:
-        """Return z_i·w / (||z_i|| ||w||) of all rows that are not 0, rounded down to multiples of 1 / GRID."""
+    def rounded_margins(self, k: str) -> Counter[int]:
+        """Return how many rows have each z_i·w / (||z_i|| ||w||), rounded down to multiples of 1 / GRID; 0 has none."""
         lengths2, width = np.zeros(self.n, object), (62 - self.features.bit_length()) // 2
         for r, _, v in self.blocks():
             pieces = [*windows(v, self.low, width)]
@@ -415,7 +465,7 @@ class SignedProblem:
                     lengths2[hit] += total[hit].astype(object) << (shift + more)
         w2 = int((self.w[k] ** 2).sum())
         pairs = zip(self.scores[k].tolist(), lengths2.tolist(), strict=True)
-        return np.array([cosine_down(score, w2 * z2) for score, z2 in pairs if z2], np.int64)
+        return Counter(cosine_down(score, w2 * z2) for score, z2 in pairs if z2)
 
     def replay(self, run: Facts, image: Callable[[Array], Image] | None = None) -> Replayed:
         """Replay every round of a run; `image` is what its sums mean."""
@@ -687,11 +737,11 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
 
 def claims(
     certificate: Facts, rows: CheckedRows, kind: type[SignedProblem] = SignedProblem, orders: Any = None,
-    unfinished: list[str] | None = None,
+    unfinished: dict[str, Exception] | None = None,
 ) -> Facts:  # fmt: skip
     """Return all claims, computed from the witnesses and the rows; one is that the witnesses were not touched.
 
-    At the time limit of the rows, the problems and runs that are left are added to `unfinished`, if it is given.
+    The problems and runs that can't be checked, or not in time, are added to `unfinished`, if given, with the reason.
     """
     problems, runs, found = certificate["problems"], certificate["runs"], dict[str, Facts]()
     for name, facts in problems.items():
@@ -701,10 +751,10 @@ def claims(
             found[name] = problem.claims()
             for k, run in own.items():
                 found[k] = problem.run(run)
-        except OutOfTimeError:
+        except (OutOfTimeError, NotStreamedError) as error:
             if unfinished is None:
                 raise
-            unfinished += [k for k in (name, *own) if k not in found]
+            unfinished |= {k: error for k in (name, *own) if k not in found}
         if certificate.get("version") == VERSION and "sample size" in found.get(name, ()):
             found[name]["sample size is for"] = "epsilon {epsilon}, delta {delta}".format_map(facts)
     for k in (k for k, run in runs.items() if certificate.get("version") == VERSION and "confidence" in run):
@@ -723,24 +773,33 @@ def check(
     The status is "holds", "fails", or, if a time limit in seconds is given and was reached, "not in time". The orders
     of epochs that were shuffled are drawn with numpy; if numpy draws others, give them as `orders`.
     """
+    return check_rows(certificate, partial(CheckedRows, X, y), kind, orders, time_limit)
+
+
+def check_rows(
+    certificate: Facts, read: Callable[..., CheckedRows], kind: type[SignedProblem], orders: Any = None,
+    time_limit: float | None = None,
+) -> list[tuple[str, str, str]]:  # fmt: skip
+    """Return what `check` does, of the rows that `read(classes, tick)` returns."""
     late = f"not checked within the time limit of {time_limit} seconds"
     try:
         check_form(certificate)
-        known, unfinished = certificate["claims"], list[str]()
+        known, unfinished = certificate["claims"], dict[str, Exception]()
         try:
-            rows = CheckedRows(X, y, certificate["data"]["classes"], clock(time_limit))
+            rows = read(certificate["data"]["classes"], clock(time_limit))
         except OutOfTimeError:
             return [(k, NOT_IN_TIME, late) for k in known]
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
-        if certificate["version"] == VERSION and not np.bincount(rows.codes, minlength=len(rows.classes)).all():
+        if certificate["version"] == VERSION and not rows.counts.all():
             return [("data", "fails", "the certificate has a class that no row has")]
         refuse_costly(certificate, rows)
         found = claims(certificate, rows, kind, orders, unfinished)
         same = {k: repr(found.get(k)) == repr(known.get(k)) not in ("None", "False") for k in found | known}
-        checks = [(k, "holds" if same[k] else "fails", f"stated {known.get(k)}, found {found.get(k)}") for k in same]
-        starts = tuple(f"{name}: " for name in unfinished)
-        open_claims = {k for k in known.keys() - found.keys() if k.startswith(starts)}
-        return [(k, NOT_IN_TIME, late) if k in open_claims else (k, status, of) for k, status, of in checks]
+        checks = {k: ("holds" if same[k] else "fails", f"stated {known.get(k)}, found {found.get(k)}") for k in same}
+        for name, error in unfinished.items():
+            why = (NEEDS_ROWS, str(error)) if isinstance(error, NotStreamedError) else (NOT_IN_TIME, late)
+            checks |= {k: why for k in known.keys() - found.keys() if k.startswith(f"{name}: ")} or {name: why}
+        return [(k, *of) for k, of in checks.items()]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:
         return [("certificate", "fails", f"the certificate does not fit these data: {error!r}")]

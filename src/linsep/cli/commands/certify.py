@@ -31,12 +31,14 @@ from linsep.cli.terminal.text import say, word
 if TYPE_CHECKING:
     from linsep.certificates.certificate import Certificate
     from linsep.data.dataset import Dataset
+    from linsep.data.streaming import Stream
     from linsep.estimators.base.learner import Learner
 
 EXAMPLES = """
 linsep certify train.csv --label income
 linsep certify train.csv --label income -o income.cert --time-limit 10
 linsep certify train.svm --learner perceptron --report run.html
+linsep certify train.svm --stream --model model.linsep -o train.cert
 """
 PASSES, BIAS = 10, 1.0
 
@@ -68,7 +70,7 @@ def run(
         bool, typer.Option("--scaling", help="Scale columns for a small bound.")
     ] = False,
     risk: Annotated[
-        bool, typer.Option("--risk", help="With --learner, bound errors on new rows, if rows are independent draws.")
+        bool, typer.Option("--risk", help="Bound a run's errors on new rows; with --stream, those of the model.")
     ] = False,
     shifting: Annotated[
         bool, typer.Option("--shifting", help="With --learner, bound mistakes against weights that shift.")
@@ -76,6 +78,9 @@ def run(
     model: Annotated[
         Path | None, typer.Option("--model", metavar="MODEL", help="Bound a model's risk by its errors on these rows.")
     ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="With --model, read the rows in passes, in bounded memory.")
+    ] = False,
     report: Report = None,
     json: Json = False,
     brief: Brief = False,
@@ -98,13 +103,19 @@ def run(
         import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is an error before the work
 
     from linsep.cli.jobs.models import opened_classifier
-    from linsep.cli.jobs.reading import load_rows
+    from linsep.cli.jobs.reading import load_rows, open_stream
     from linsep.cli.terminal.progress import bracket_bar
     from linsep.engine.runtime import threads
 
     if shifting and learner is None:
         raise UsageError("--shifting is about a run: name a learner, such as -l perceptron")
-    if risk and learner is None:
+    if stream and (model is None or learner is not None or report is not None or scaling):
+        other = "--learner" if learner is not None else "--report" if report is not None else "--scaling"
+        raise UsageError(
+            "--stream certifies a model: add --model, such as one of linsep fit --stream" if model is None
+            else f"{other} needs all rows in memory: remove --stream"
+        )  # fmt: skip
+    if risk and learner is None and not stream:
         raise UsageError(
             "--risk is about a run: name a learner, such as -l perceptron, or use --model on held-out rows"
         )
@@ -112,19 +123,20 @@ def run(
         raise UsageError("--model: the model has its own weights and bias; remove --learner and --bias")
     with interruptible(target, report, in_place=[quarantine_file(ctx)]):
         saved = None if model is None else opened_classifier(model, only_predicts=False)
-        rows = load_rows(ctx, data, show_as is not Show.NOTHING, saved)
-        if rows.rejected and show_as is not Show.NOTHING:
-            say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
+        rows = (open_stream if stream else load_rows)(ctx, data, show_as is not Show.NOTHING, saved)
         plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time_limit}
         plan |= {"least_error": least_error, "scaling": scaling}
         plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
         with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
-            plan |= {"watch": watch} | (
+            plan |= {"watch": watch} | ({"held_out": risk} if stream else {})
+            plan |= (
                 {"risk": risk, "shifting": shifting}
                 if learner is not None
                 else {"model": None if saved is None else saved.model}
             )
             cert = _certify(rows, learner, plan, passes or PASSES, BIAS if bias is None else bias)
+        if rows.rejected and show_as is not Show.NOTHING:
+            say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         written = _write(ctx, cert, rows, learner, data, out, report)
         _show(cert, data, learner, written, perf_counter() - began, show_as, str(out) == "-")
 
@@ -163,11 +175,14 @@ def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Lea
 
 
 def _certify(
-    rows: "Dataset", learner: "Learner | None", plan: dict[str, Any], passes: int, bias: float
+    rows: "Dataset | Stream", learner: "Learner | None", plan: dict[str, Any], passes: int, bias: float
 ) -> "Certificate":
     from linsep.certificates.certify import certify
     from linsep.cli.jobs.training import fit_quietly
+    from linsep.data.streaming import Stream
 
+    if isinstance(rows, Stream):
+        return certify(rows, passes=passes, **plan)
     if learner is None:
         return certify(rows.X, rows.y, bias=bias, passes=passes, **plan)
     fit_quietly(learner, rows.X, rows.y)
@@ -175,17 +190,19 @@ def _certify(
 
 
 def _write(
-    ctx: typer.Context, cert: "Certificate", rows: "Dataset", learner: "Learner | None", data: list[str],
+    ctx: typer.Context, cert: "Certificate", rows: "Dataset | Stream", learner: "Learner | None", data: list[str],
     out: Path | None, report: Path | None,
 ) -> dict[str, Path]:  # fmt: skip
     """Write what was asked for; return the files."""
+    from linsep.data.streaming import Stream
+
     written = {}
     if str(out) == "-":
         typer.echo(cert.text(), nl=False)
     elif out is not None:
         cert.save(out)
         written["certificate"] = out
-    if report is not None:
+    if report is not None and not isinstance(rows, Stream):
         from linsep.cli.pages.certificate import certify_report
 
         certify_report(cert, rows, learner, data, commands(ctx, data, out)).write(report)

@@ -30,9 +30,16 @@ EXAMPLES = """
 linsep verify train.cert train.svm
 linsep verify income.cert train.csv --label income --json
 linsep verify train.cert train.svm --time-limit 60
+linsep verify train.cert train.svm --stream
 """
 PLURAL = {"fails": "fail", "holds": "hold"}
-COLOURS = {"fails": "bold red", "not in time": "bold red", "holds": "green", "not checked": "yellow"}
+COLOURS = {
+    "fails": "bold red",
+    "not in time": "bold red",
+    "needs rows": "bold red",
+    "holds": "green",
+    "not checked": "yellow",
+}
 
 
 def run(
@@ -45,6 +52,9 @@ def run(
         Path | None,
         typer.Option("--model", metavar="MODEL", help="The model of certify --model."),
     ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Read the rows in passes, one block in memory at a time.")
+    ] = False,
     time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
@@ -53,12 +63,14 @@ def run(
     """Check a certificate in exact arithmetic.
 
     The data are read with the options of certify: give the same options. It ends with 0 if no claim fails, with 1
-    if one does, if the data are others, or if the time limit leaves claims unchecked.
+    if one does, if the data are others, or if claims are left unchecked: by the time limit, or by --stream, which can't
+    replay runs.
     """
     from linsep.certificates.certificate import Certificate, verify
     from linsep.cli.jobs.models import opened_classifier
-    from linsep.cli.jobs.reading import load_rows
+    from linsep.cli.jobs.reading import load_rows, open_stream
     from linsep.cli.terminal.output import print_json, stderr, stdout
+    from linsep.data.streaming import Stream
 
     show_as = show_of(json, brief, quiet)
     check_time_limit(time_limit)
@@ -66,14 +78,15 @@ def run(
     with interruptible(in_place=[quarantine_file(ctx)]):
         stated, began = Certificate.load(cert), perf_counter()
         saved, console = None if model is None else opened_classifier(model), stderr()
-        rows = load_rows(ctx, data, show_as is not Show.NOTHING, saved)
-        if rows.rejected and show_as is not Show.NOTHING:
-            say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
+        rows = (open_stream if stream else load_rows)(ctx, data, show_as is not Show.NOTHING, saved)
+        of = (rows,) if isinstance(rows, Stream) else (rows.X, rows.y)
         if console.is_terminal and show_as is Show.ALL:
             with console.status("checking in exact arithmetic"):
-                result = verify(stated, rows.X, rows.y, time_limit=time_limit)
+                result = verify(stated, *of, time_limit=time_limit)
         else:
-            result = verify(stated, rows.X, rows.y, time_limit=time_limit)
+            result = verify(stated, *of, time_limit=time_limit)
+        if rows.rejected and show_as is not Show.NOTHING:
+            say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         took = perf_counter() - began
         if show_as is Show.JSON:
             checks = [{"claim": claim, "status": status, "detail": detail} for claim, status, detail in result.checks]

@@ -73,6 +73,21 @@ def options_for_test_rows(options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def open_stream(ctx: typer.Context, data: list[str], remark: bool = True, saved: "Saved | None" = None) -> Stream:
+    """Return the rows of a command, to be read in passes by its options, into the columns of a model if given."""
+    if learner_options(ctx).maps:
+        raise UsageError("--map looks at all rows at once: remove --stream, or write the mapped rows with convert")
+    options = reader_options(ctx)
+    if saved is not None:
+        options = reading_for(saved, data, options)
+    if options.get("weight") is not None and remark:
+        say(f"{ctx.command_path}: weights of rows are left out: what is proved is of rows that weigh alike")
+    rows = linsep.stream(data, **options)
+    if not rows.reader.rereadable:
+        raise UsageError("--stream reads the rows more than once: write them to a file first")
+    return rows
+
+
 STDIN = "-"
 PIPE_BYTES = 1 << 20
 """The size to request for a pipe, so that a program that writes much need not wait for each prediction."""

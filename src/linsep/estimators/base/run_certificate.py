@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.certificates.certificate import Certificate, refuted_order
+from linsep.certificates.certificate import Certificate, label_order, refuted_order
 from linsep.certificates.certify import (
     LabelledRows,
     Problems,
@@ -164,7 +164,7 @@ def _no_compression(run: dict[str, Any], rows: LabelledRows, delta: float) -> st
     exact = run["theorem"] != "winnow" and run.get("p", 2) == 2
     if not exact and sum(run["updates"]) > run["rounds"] - n:
         return "the last pass made updates, and scores of powers and exponentials are not exact"
-    refuted = refuted_order(rows.codes[next(epochs_of(run, n, None))], rows.classes)
+    refuted = refuted_order(label_order(rows.codes[next(epochs_of(run, n, None))]), rows.classes)
     return f"it assumes that rows come in random order, and {refuted}" if refuted else ""
 
 
