@@ -141,7 +141,39 @@ def votes() -> Iterator[tuple[str, Work]]:
     yield "kernel epoch, 10 classes", partial(clf.fit, X, y)
 
 
-GROUPS = {g.__name__: g for g in (epochs, multiclass, narrow, links, one_row, votes)}
+def reading() -> Iterator[tuple[str, Work]]:
+    """Yield reading each format of text, on one core."""
+    rng, folder = np.random.default_rng(0), tempfile.TemporaryDirectory()
+    labels = rng.integers(2, size=40_000)
+    numbers = [[f"{x!r}" for x in row] for row in rng.normal(size=(len(labels), 20)).tolist()]
+    columns = rng.integers(1, 2_000, (len(labels), 20)).cumsum(axis=1).tolist()
+    words = [[f"w{min(k, 9_999)}" for k in row] for row in rng.zipf(1.3, (len(labels), 20)).tolist()]
+    pairs = [[f"{j}:{x}" for j, x in zip(where, row, strict=True)] for where, row in zip(columns, numbers, strict=True)]
+    header = ",".join(["label", *(f"c{k}" for k in range(20))])
+    forms: dict[str, tuple[str, list[list[str]], str, dict[str, Any]]] = {
+        "svmlight": ("rows.svm", pairs, "{} {}", {}),
+        "VW, numbered": ("numbers.vw", pairs, "{} | {}", {}),
+        "VW, words": ("words.vw", words, "{} | {}", {}),
+        "text": ("rows.txt", words, "{}\t{}", {"format": "text"}),
+        "CSV of numbers": ("numbers.csv", numbers, "{},{}", {"label": "label"}),
+        "CSV of words": ("words.csv", words, "{},{}", {"label": "label"}),
+    }
+    for name, (file, cells, line, options) in forms.items():
+        path, table = Path(folder.name) / file, file.endswith("csv")
+        texts = ((",".join if table else " ".join)(row) for row in cells)
+        rows = [line.format(y, text) for y, text in zip((2 * labels - 1).tolist(), texts, strict=True)]
+        path.write_text("\n".join([header] * table + rows) + "\n")
+        yield name, partial(_read, folder, path, options)
+
+
+def _read(_: Any, path: Path, options: dict[str, Any]) -> Any:
+    """Read a file in a temporary folder that is removed with the last of its works."""
+    import linsep
+
+    return linsep.read(path, n_jobs=1, **options)
+
+
+GROUPS = {g.__name__: g for g in (epochs, multiclass, narrow, links, one_row, votes, reading)}
 
 
 @cache

@@ -18,7 +18,7 @@ from tests.fits import fit
 
 HELD = {
     "perceptron", "averaged-perceptron", "moving-average", "voted-perceptron", "winnow", "balanced-winnow",
-    "p-norm-perceptron", "passive-aggressive", "romma",
+    "p-norm-perceptron", "passive-aggressive", "romma", "kernel-perceptron",
 }  # fmt: skip
 """The learners whose theorem a run is held to; in pairs of classes the first four alone."""
 OWN = {"winnow": {"eta": 0.1}, "balanced-winnow": {"eta": 0.1}, "naive-bayes": {"kind": "gaussian"}}
@@ -68,7 +68,7 @@ def numbers(cert, run):
     """The claims of a run: numbers as floats, truths and texts as they are; without its digests."""
     start = f"{run}: "
     found = {k.removeprefix(start): v for k, v in cert.claims.items() if k.startswith(start)}
-    texts = {"no other round was an update"}
+    texts = {"no other round was an update", "verdict in the feature space"}
     return {k: v if isinstance(v, bool) or k in texts else float(v) for k, v in found.items() if "sha256" not in k}
 
 

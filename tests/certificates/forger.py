@@ -16,6 +16,7 @@ from linsep import (
     ROMMA,
     AveragedPerceptron,
     BalancedWinnow,
+    KernelPerceptron,
     PassiveAggressive,
     Perceptron,
     PNormPerceptron,
@@ -41,6 +42,7 @@ LEARNERS = {
     "PA-II": lambda **how: PassiveAggressive(variant="PA-II", C=0.5, log=True, **how),
     "ROMMA": lambda **how: ROMMA(log=True, **how),
     "aggressive ROMMA": lambda **how: ROMMA(aggressive=True, log=True, **how),
+    "kernel": lambda **how: KernelPerceptron(degree=3, coef0=0.0, gamma=0.25, log=True, **how),
     "shards": lambda **how: Perceptron(shards=3, mixing="mistakes", **how),
     "joint shards": lambda **how: Perceptron(multi_class="joint", shards=2, mixing="rows", **how),
     "winnow shards": lambda **how: Winnow(eta=0.01, x_max=8.0, shards=2, mixing="mistakes", **how),
@@ -231,6 +233,32 @@ def scale_invented(facts, rng):
     problem["scale"] = {"values": rng.integers(-9, 9, facts["data"]["features"]).tolist()}
 
 
+def other_kernel(facts, rng):
+    run = updates_of(facts)
+    if "degree" in run:
+        key = rng.choice(["degree", "gamma", "coef0"]).item()
+        run[key] = {"degree": 4 - run["degree"], "gamma": run["gamma"] * 0.5, "coef0": 1.0}[key]
+
+
+def other_separator(facts, rng):
+    run = updates_of(facts)
+    if run.get("separator"):
+        k = int(rng.integers(len(run["separator"]["values"])))
+        run["separator"]["values"][k] = int(rng.integers(-9, 10))
+
+
+def phantom_rows(facts, rng):
+    run = updates_of(facts)
+    if run.get("separator"):
+        run["separator"]["at"][-1] = facts["data"]["rows"] + int(rng.integers(3))
+
+
+def cancelling_invented(facts, rng):
+    run = updates_of(facts)
+    if "cancelling" in run:
+        run |= {"separator": None, "cancelling": {"at": [0, 1, 2], "values": rng.integers(1, 5, 3).tolist()}}
+
+
 def risk_of_a_chosen_seed(facts, rng):
     run = updates_of(facts)
     if isinstance(run["order"], dict):
@@ -247,6 +275,7 @@ ATTACKS = {
         dropped, added, moved, repeated, reordered, other_order, other_rival, steps_stated, rows_listed, phantom_class,
         permuted_classes, dropped_problem, renamed_witness, unknown_key, huge_rate, huge_bias, other_C, other_p,
         other_variant, epochs_added, other_shards, other_mixing, shards_invented, shares_stated, rows_chosen,
+        other_kernel, other_separator, phantom_rows, cancelling_invented,
         combination_invented, scale_invented, risk_of_a_chosen_seed, risk_of_no_model,
     )
 }  # fmt: skip

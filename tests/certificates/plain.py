@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.certificates import plain_mixes, plain_replay
+from tests.certificates import plain_kernel, plain_mixes, plain_replay
 
 MANY = Context(prec=80, Emin=MIN_EMIN, Emax=MAX_EMAX)
 NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
@@ -176,6 +176,9 @@ def claims(facts, X, y):
         found[name] = of_problem(problem, rows_of(problem, X, y, classes), len(dense(X)[0]))
     for name, run in facts["runs"].items():
         problem = facts["problems"][run["problem"]]
+        if run["theorem"] == "kernel_perceptron":
+            found[name] = plain_kernel.claims(run, problem, X, y)
+            continue
         theorem = {
             "perceptron": perceptron, "winnow": winnow, "passive_aggressive": passive_aggressive, "romma": romma,
         }[run["theorem"]]  # fmt: skip

@@ -17,10 +17,10 @@ from hypothesis import Phase, assume, given, settings
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 
 from linsep import Perceptron, certify
-from linsep.certificates import checker, replay, schema, tails
+from linsep.certificates import checker, kernel_replay, replay, schema, tails
 from tests.certificates import plain
 
-FILES = [Path(module.__file__) for module in (checker, replay, schema, tails)]
+FILES = [Path(module.__file__) for module in (checker, kernel_replay, replay, schema, tails)]
 """The checker: files that import one another, and of linsep nothing else."""
 TINY, HUGE = 5e-324, 1.7976931348623157e308
 some = settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])

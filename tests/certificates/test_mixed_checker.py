@@ -27,7 +27,7 @@ from linsep import (
     verify,
 )
 from linsep.certificates import certify as certifying
-from linsep.certificates import checker, mixed_checker, replay, schema, tails
+from linsep.certificates import checker, kernel_replay, mixed_checker, replay, schema, tails
 from linsep.certificates.mixed_checker import MixedProblem, checker_of
 from linsep.certificates.schema import MOST_BITS, FormError, check_form, integers
 from linsep.certificates.theorems import theorem_of
@@ -73,7 +73,7 @@ def test_it_is_short_and_needs_the_checker_numpy_and_the_standard_library_alone(
 def test_all_files_work_alone(tmp_path):
     facts, X, y = made("perceptron")
     (tmp_path / "alone").mkdir()
-    for module in (checker, mixed_checker, replay, schema, tails):
+    for module in (checker, kernel_replay, mixed_checker, replay, schema, tails):
         (tmp_path / "alone" / Path(module.__file__).name).write_bytes(Path(module.__file__).read_bytes())
     (tmp_path / "cert.json").write_text(json.dumps([facts, X.tolist(), list(y)]))
     program = (

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from linsep import (
     certify,
     verify,
 )
-from linsep.certificates import words
+from linsep.certificates import replay, words
 from linsep.certificates.certificate import data_seed
 from linsep.certificates.schema import FormError, check_form
 from linsep.theory.risk import compression, pac_bayes
@@ -135,6 +136,17 @@ def test_a_seed_is_that_of_the_data_or_there_is_no_risk():
     with pytest.raises(FormError, match="its seed may have been chosen for its risk"):
         check_form(facts)
     assert not verify(recomputed(facts, X, Y), X, Y)
+
+
+def test_orders_that_are_given_are_not_drawn_again():
+    clf = Perceptron(random_state=data_seed(X, Y), intercept_scaling=1.0).fit(X, Y)
+    cert = clf.certificate(X, Y, risk=True)
+    run = cert.facts["runs"]["run"]
+    assert "compression" in run
+    orders = [replay.permutation(run["order"], epoch, len(X)) for epoch in range(run["passes"])]
+    with patch.object(replay, "permutation", lambda order, epoch, n: np.argsort(Y, kind="stable")):
+        assert not verify(cert, X, Y)
+        assert verify(cert, X, Y, orders=orders)
 
 
 def test_labels_in_no_random_order_have_no_risk():

@@ -220,6 +220,17 @@ def test_damaged_compressed_data_are_bad_data_for_every_command(kind, folder):
     assert not list(folder.glob("made.*"))
 
 
+def test_weights_that_a_learner_does_not_take_are_one_line(folder):
+    for args, code, what in (
+        (["fit", "train.svm", "-l", "romma", "--class-weight", "0=2", "-o", "m"], 2, "has weight 2, but Romma"),
+        (["certify", "train.svm", "-l", "perceptron", "--class-weight", "0=0", "-o", "m"], 3, "rows of weight 0"),
+    ):
+        result = CliRunner().invoke(app, args)
+        assert result.exit_code == code, (args, result.output)
+        assert result.stderr.count("\n") == 1
+        assert what in result.stderr
+
+
 PIPED = """
 import sys, typer
 from linsep.cli.app import CommandGroup

@@ -9,6 +9,7 @@ import subprocess
 import time
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
 from linsep.data.npz.file import about, blocks, is_binary, open_binary
 from linsep.data.npz.writer import Section, Writer
-from linsep.data.pass_cache import cache_file, cache_folder, cache_key, cache_writer, fresh
+from linsep.data.pass_cache import cache_file, cache_folder, cache_key, cache_writer, code_digest, fresh
 from linsep.data.sources import sources_of
 from tests.processes import forked
 
@@ -732,6 +733,15 @@ def test_another_version_of_the_code_makes_caches_stale(tmp_path, monkeypatch):
     key = cache_key(sources_of(source), {})
     monkeypatch.setattr("linsep.data.pass_cache.code_digest", lambda *_: "another")
     assert cache_key(sources_of(source), {}) != key
+
+
+def test_the_digest_of_the_code_covers_every_file_that_reads_data(monkeypatch):
+    covered = []
+    monkeypatch.setattr("linsep.data.pass_cache.engine_digest", lambda *folders: covered.extend(folders))
+    code_digest.__wrapped__()
+    files = list(Path(linsep.__file__).parent.glob("data/**/*.py"))
+    assert {file.parent.name for file in files} >= {"data", "compiled", "tables", "text", "npz"}
+    assert {file.parent for file in files} <= set(covered)
 
 
 def test_where_caches_are(tmp_path, monkeypatch):

@@ -50,13 +50,24 @@ def sources(data, name="t"):
     return [Source(name, io.BytesIO(s.handle)) if isinstance(s.handle, bytes) else s for s in named]
 
 
+class FirstError(ErrorPolicy):
+    """Remember the error of the first malformed row."""
+
+    first = None
+
+    def take(self, faults, file, first_line):
+        for fault in faults[:1]:
+            self.first = self.first or DataError(file, fault.reason, first_line + fault.line, fault.column)
+        super().take(faults, file, first_line)
+
+
 def read(
     data, format="csv", table=None, dtype=np.float64, jobs=1, on_error="raise", quarantine=None,
     block_bytes=BLOCK_BYTES, **options,
 ):  # fmt: skip
     """All rows of some sources, as one matrix, and how they were read."""
     table = FORMS[format](**options) if table is None else table
-    policy, where = ErrorPolicy(on_error, quarantine), sources(data)
+    policy, where = FirstError(on_error, quarantine), sources(data)
     parts = list(table.parts(ReadPass(where, dtype, policy, Clock(where, None), jobs, block_bytes)))
     policy.close()
     if table.sparse:

@@ -93,7 +93,7 @@ def test_the_commands_work_as_they_are_shown(demo):
         CliRunner().invoke(app, shlex.split(line)[len(shlex.split(*programs)) :]) for line in (compare, fit)
     )
     assert (compared.exit_code, fitted.exit_code) == (0, 0), compared.output + fitted.output
-    assert f"{len(choose_learners(()))} learners on" in compared.stdout
+    assert re.match(rf"{len(choose_learners(()))} learners and \d+ variants on .*digits\.csv$", compared.stdout, re.M)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path}
     done = subprocess.run(["sh", "-ec", predict], capture_output=True, text=True, env=env, check=False)
@@ -315,3 +315,22 @@ def test_without_matplotlib_a_page_that_is_asked_for_is_refused_at_once(tmp_path
     assert result.exit_code == 2
     assert "pip install 'linsep[plot]'" in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_without_jinja2_a_page_that_is_asked_for_is_refused_at_once(tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("linsep.demo.report", "linsep.plots.report"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr("linsep.demo.report")
+    monkeypatch.delattr("linsep.plots.report")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "new"), "--report", str(tmp_path / "it.html")])
+    assert result.exit_code == 2
+    assert "pip install 'linsep[plot]'" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_page_may_go_into_the_new_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("linsep.cli.commands.demo._demo", lambda *_: None)
+    page = tmp_path / "new" / "it.html"
+    result = CliRunner().invoke(app, ["demo", "--out", str(page.parent), "--report", str(page)])
+    assert result.exit_code == 0, result.output

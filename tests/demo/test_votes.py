@@ -37,7 +37,7 @@ def cells(text):
 
 def test_the_screen_has_the_last_error_of_every_method_and_the_counts():
     found = cells(shown(RUNS))
-    assert found["answer"] == ["d = 1, T = 10", "d = 2, T = 4"]
+    assert found["readout"] == ["d = 1, T = 10", "d = 2, T = 4"]
     for method, shares in ERRORS.items():
         assert found[reading_name(*method)] == [f"{100 * shares[-1]:.1f} %", "50.0 %"]
     assert found["mistakes while learning"] == ["1,234", "12"]

@@ -15,7 +15,7 @@ HELD = (2, 5)
 
 def folder_of(task):
     """The folder of a shard's data."""
-    return Path(task[0].spans[0].path).parent
+    return Path(task.shard.part.spans[0].path).parent
 
 
 def held_once(task, shared):

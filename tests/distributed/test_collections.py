@@ -16,6 +16,7 @@ from linsep import AveragedPerceptron, NaiveBayes, Perceptron, Winnow, distribut
 from linsep.data.errors import DataError
 from linsep.distributed import work
 from linsep.distributed.sources import source_of
+from linsep.validation.errors import InvalidDataError, ParameterError
 from tests.processes import fork_workers
 
 dask = pytest.importorskip("dask", reason="the extra linsep[dask] is not installed")
@@ -308,20 +309,25 @@ BLOCKS = da.from_array(X, chunks=(30, -1))
 PARTS = dd.from_pandas(FRAME, npartitions=2)
 NOT_KNOWN = r"is not known.*X.compute_chunk_sizes\(\)"
 WRONG = [
-    (BLOCKS, None, ValueError, "y to be passed"),
-    (BLOCKS, Y[:-1], ValueError, "X has 120 rows and y has 119 labels"),
-    (BLOCKS, da.from_array(Y[:-1], chunks=10), ValueError, "X has 120 rows and y has 119 labels"),
-    (BLOCKS, X, ValueError, "y has 2 dimensions"),
+    (BLOCKS, None, InvalidDataError, "y to be passed"),
+    (BLOCKS, Y[:-1], InvalidDataError, "X has 120 rows and y has 119 labels"),
+    (BLOCKS, da.from_array(Y[:-1], chunks=10), InvalidDataError, "X has 120 rows and y has 119 labels"),
+    (BLOCKS, X, InvalidDataError, "y has 2 dimensions"),
     (BLOCKS, dask.delayed(Y), TypeError, "y is a Delayed"),
-    (BLOCKS[:, 0], Y, ValueError, r"X has 1 dimension, and must have 2: X\[:, None\]"),
-    (BLOCKS[None], Y, ValueError, r"X has 3 dimensions, .*: reshape it"),
-    (BLOCKS.rechunk((30, 2)), Y, ValueError, r"its columns, into 3 chunks: X.rechunk\(\{1: -1\}\)"),
-    (da.from_array(X.astype(str), chunks=(30, -1)), Y, ValueError, r"X holds <U\d+, and no numbers: X.astype"),
-    (unknown(X, 15)[0], Y[:96], ValueError, NOT_KNOWN),
-    (unknown(X, 15)[0], unknown(Y, 30)[0], ValueError, NOT_KNOWN),
-    (unknown(X, 15)[0], da.from_array(Y, chunks=15), ValueError, "partition 0: X has 12 rows and y has 15 labels"),
-    (BLOCKS, np.where(np.arange(ROWS) == 77, np.nan, 1.0), ValueError, "partition 2: .* label of row 17 is nan"),
-    (BLOCKS, np.ones(ROWS), ValueError, "one class"),
+    (BLOCKS[:, 0], Y, InvalidDataError, r"X has 1 dimension, and must have 2: X\[:, None\]"),
+    (BLOCKS[None], Y, InvalidDataError, r"X has 3 dimensions, .*: reshape it"),
+    (BLOCKS.rechunk((30, 2)), Y, InvalidDataError, r"its columns, into 3 chunks: X.rechunk\(\{1: -1\}\)"),
+    (da.from_array(X.astype(str), chunks=(30, -1)), Y, InvalidDataError, r"X holds <U\d+, and no numbers: X.astype"),
+    (unknown(X, 15)[0], Y[:96], InvalidDataError, NOT_KNOWN),
+    (unknown(X, 15)[0], unknown(Y, 30)[0], InvalidDataError, NOT_KNOWN),
+    (
+        unknown(X, 15)[0],
+        da.from_array(Y, chunks=15),
+        InvalidDataError,
+        "partition 0: X has 12 rows and y has 15 labels",
+    ),
+    (BLOCKS, np.where(np.arange(ROWS) == 77, np.nan, 1.0), InvalidDataError, "partition 2: .* label of row 17 is nan"),
+    (BLOCKS, np.ones(ROWS), InvalidDataError, "one class"),
     (X, Y, TypeError, r"a ndarray is in memory already.*learners take these as they are, learner.fit\(X, y\)"),
     (FRAME, None, TypeError, "a DataFrame is in memory already"),
     (sp.csr_array(X), Y, TypeError, "a csr_array is in memory already"),
@@ -338,6 +344,18 @@ WRONG = [
 def test_what_is_wrong_is_told(source, y, kind, told):
     with pytest.raises(kind, match=told):
         distributed.fit(Perceptron(**HOW), source, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"on_error": "quarantine"}, "rows can't be quarantined"),
+        ({"progress": print}, "omit progress="),
+    ],
+)
+def test_options_that_a_dataframe_does_not_have(options, told):
+    with pytest.raises(ParameterError, match=told):
+        distributed.predict(in_memory(), PARTS, **options)
 
 
 def test_files_have_their_labels_in_them(tmp_path):

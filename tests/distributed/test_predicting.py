@@ -5,10 +5,13 @@ from dataclasses import fields
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import linsep
 from linsep import AveragedPerceptron, LogisticRegression, NaiveBayes, distributed
 from linsep.distributed import sources
+from linsep.distributed.work import METHODS, no_predictions
 from linsep.evaluation.scoring import Scoring
 from linsep.evaluation.scoring import predictions as asked
 from tests.distributed.rows import fit, problem, write
@@ -90,6 +93,35 @@ def test_rows_without_labels(tmp_path, who):
     assert scores.wrong == np.count_nonzero((found != y)[np.arange(len(y)) % 3 > 0])
 
 
+class Recorder:
+    """A model of more columns than a dense row could have."""
+
+    n_features_in_ = 2**40
+
+    def predict(self, X):
+        self.entries, self.width = X.nnz, X.shape[1]
+        return np.array([1])
+
+
+def test_an_empty_shard_needs_no_memory_for_its_columns():
+    model = Recorder()
+    assert no_predictions(model, "labels").shape == (0,)
+    assert (model.entries, model.width) == (0, 2**40)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_predictions_for_no_rows_have_the_type_and_shape_of_others(classes):
+    X, y = problem(classes=classes)
+    X, y = X.astype(float), np.array(["a", "b", "c"])[y if classes == 3 else (y + 1) // 2]
+    bayes = NaiveBayes(kind="gaussian").fit(X, y)
+    scaled = make_pipeline(StandardScaler(), NaiveBayes(kind="gaussian")).fit(X, y)  # can't scale sparse rows
+    for model in (AveragedPerceptron().partial_fit(X, y), bayes, scaled):
+        for what, method in METHODS.items():
+            if hasattr(model, method):
+                found, expected = no_predictions(model, what), getattr(model, method)(X)[:0]
+                assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+
+
 def test_what_can_not_be_asked(tmp_path):
     path = write(tmp_path / "rows.svm", *problem())
     model = fit(AveragedPerceptron(shards=2, max_iter=1), path)
@@ -107,3 +139,10 @@ def test_a_malformed_row_is_named(tmp_path, who):
     for call in (distributed.predict, distributed.evaluate):
         with pytest.raises(linsep.DataError, match=r"rows\.svm, line 77, column"):
             call(model, path, client=who)
+
+
+def test_progress_is_called_after_every_shard_that_is_counted(tmp_path):
+    path, reports = write(tmp_path / "rows.svm", *problem()), []
+    fit(NaiveBayes(kind="gaussian"), path, progress=reports.append)
+    for epoch in (0, 1):
+        assert [one.shards for one in reports if one.epoch == epoch] == list(range(1, reports[0].of + 1))

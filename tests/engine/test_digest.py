@@ -48,6 +48,12 @@ class Rule(NamedTuple):
 
     def step(self, score, y, xx):
         return y * helper(score) * LIMIT * PAIR[0] + compiled(score) + closed(score)
+
+    def loss(self, score, y, w1):
+        return 0.0 if y * score > 0 else 1.0
+
+    def pull(self, t):
+        return self.C / t
 """
 
 CHANGES = {
@@ -61,6 +67,8 @@ CHANGES = {
     "what a closure holds": ("make(5.0)", "make(6.0)"),
     "the order of its fields": ("C: float = 1.0", "D: float = 1.0\n    C: float = 1.0"),
     "the step": ("y * helper", "-y * helper"),
+    "the loss": ("else 1.0", "else 2.0"),
+    "the pull": ("self.C / t", "self.C * t"),
     "a function of the same name": ("from math import exp", "from numpy import exp"),
 }
 

@@ -176,7 +176,11 @@ def test_what_is_not_of_the_language_is_refused():
     def comprehension(values):
         return sum([2 * v for v in values])
 
-    for template, reason in ((loop, "from inside a loop"), (comprehension, "ListComp"), (len, "not a function")):
+    def strided(values):
+        return values[::2]
+
+    refused = (loop, "from inside a loop"), (comprehension, "ListComp"), (strided, "Slice"), (len, "not a function")
+    for template, reason in refused:
         with pytest.raises(NotFlatError, match=reason):
             flatten(template, "function")
 

@@ -16,12 +16,15 @@ from linsep import (
     LogisticRegression,
     Perceptron,
     PNormPerceptron,
+    rules,
 )
 from linsep.engine import kernel_cache, tiers
 from linsep.engine.arrays import UnalignedError, views
-from linsep.engine.data_kinds import first_beyond, highest_index
+from linsep.engine.data_kinds import Dense, first_beyond, highest_index
 from linsep.engine.kernel_cache import notice
+from linsep.engine.links import Additive, Clipped
 from linsep.engine.passes import learn_classes, learn_pairs, learn_rows, score_classes, score_rows
+from linsep.engine.readouts import AverageWithLosses, Last, LastWithLosses
 from linsep.engine.tiers import CALL, COMPILE, LOAD, START, Tiered, compiling, tiered
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -117,6 +120,12 @@ def test_a_first_fit_and_prediction_of_small_data_compile_nothing(uncompiled, mo
     with compiling("auto"):
         AveragedPerceptron(max_iter=3, tol=None).fit(X, Y).predict(X)
         Perceptron(max_iter=3, tol=None).fit(X[:100], Y[:100]).predict(X)
+
+
+@pytest.mark.parametrize("kinds", [(Clipped, Last), (Additive, LastWithLosses), (Additive, AverageWithLosses)])
+def test_a_pass_over_pairs_refuses_what_it_would_not_do(kinds):
+    with pytest.raises(TypeError, match="no pass over pairs of classes"):
+        learn_pairs(rules.Perceptron, *kinds, Dense)
 
 
 def unaligned(array):

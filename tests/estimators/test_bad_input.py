@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from linsep import PassiveAggressive, Perceptron
+from linsep.validation.errors import ParameterError
 from tests.contracts.table import build, every_learner, problem, quiet, state, trace
 
 X, y = problem(n=12, p=3)
@@ -86,7 +87,7 @@ def test_one_class_only():
         with pytest.raises(ValueError, match=f"only one class, .*{name}.*needs two classes at least"):
             Perceptron().fit(X, labels)
     assert Perceptron().partial_fit(X, np.full(12, 5)).predict(X).tolist() == [5] * 12
-    with pytest.raises(ValueError, match=r"only one class, .*: name two at least, or leave it out"):
+    with pytest.raises(ParameterError, match=r"only one class, .*: name two at least, or leave it out"):
         Perceptron().partial_fit(X, y, classes=[1])
 
 
@@ -146,7 +147,7 @@ def test_unknown_labels():
 def test_classes_may_not_change():
     named = Perceptron().partial_fit(X, y, classes=[0, 1])
     named.partial_fit(X, y, classes=[1, 0])
-    with pytest.raises(ValueError, match=r"classes=.*2.* differ from those of the first call"):
+    with pytest.raises(ParameterError, match=r"classes=.*2.* differ from those of the first call"):
         named.partial_fit(X, y, classes=[0, 1, 2])
 
 

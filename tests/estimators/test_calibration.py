@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from copy import copy
 
 import numpy as np
 import pytest
@@ -544,6 +545,21 @@ def test_rows_learned_one_by_one_are_calls_of_one_row(method, learner):
     for x, label, chances in zip(X, rows.predict(X).tolist(), rows.predict_proba(X), strict=True):
         assert rows.predict_one(x) == label
         np.testing.assert_allclose(list(rows.predict_proba_one(x).values()), chances, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("on", ["held-out", "prefit"])
+def test_a_copy_is_independent(on):
+    X, y, _ = noisy(60)
+    given = quiet(Perceptron(random_state=0).fit, X, y)
+    model = quiet(CalibratedClassifier(given, on=on).fit, X, y)
+    twin, before = copy(model), model.coef_.tolist()
+    assert (twin.estimator_ is given) == (on == "prefit")
+    assert np.array_equal(twin.predict_proba(X), model.predict_proba(X))
+    for x, label in zip(-X, y.tolist(), strict=True):
+        twin.learn_one(x, label)
+    assert model.coef_.tolist() == before != twin.coef_.tolist()
+    twin = copy(quiet(CalibratedClassifier(given, ensemble=True, cv=2).fit, X, y))
+    assert twin.members_[0].estimator_ is twin.estimator_
 
 
 def test_single_rows_have_names_and_a_prefit_learner_is_left_alone():

@@ -1,6 +1,7 @@
 """Passive-aggressive regression against a plain reference, its bounds, streams and model files."""
 
 import pickle
+from copy import copy
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import linsep
 from linsep import PassiveAggressiveRegressor, load, save
+from linsep.validation.errors import InvalidDataError
 from tests.sklearn_checks import cases, name_of
 
 NOT_REPETITION = "a weight multiplies the step, which is not to repeat the row"
@@ -114,6 +116,16 @@ def test_fit_follows_its_parameters():
     assert np.array_equal(twice.coef_, PassiveAggressiveRegressor().partial_fit(X[9:], y[9:]).coef_)
 
 
+def test_the_order_follows_from_random_state():
+    X, y, _ = problem(rows=50)
+    model, by_hand = PassiveAggressiveRegressor(max_iter=3, tol=None, random_state=7).fit(X, y), None
+    for epoch in range(3):
+        order = np.random.default_rng([7, epoch]).permutation(len(X))
+        by_hand = (by_hand or PassiveAggressiveRegressor()).partial_fit(X[order], y[order])
+    assert model.seed_ == 7
+    assert np.array_equal(model.coef_, by_hand.coef_)
+
+
 @pytest.mark.parametrize("readout", ["last", "average"])
 @pytest.mark.parametrize("named", [False, True])
 def test_model_files_resume(tmp_path, readout, named):
@@ -123,17 +135,17 @@ def test_model_files_resume(tmp_path, readout, named):
     for x, target in zip(rows[:100], y[:100], strict=True):
         model.learn_one(x, target)
     save(model, path)
-    for copy in (load(path), pickle.loads(pickle.dumps(model))):
+    for other in (load(path), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(
-            copy.predict(X) if not named else copy.coef_, model.predict(X) if not named else model.coef_
+            other.predict(X) if not named else other.coef_, model.predict(X) if not named else model.coef_
         )
-        assert (copy.t_, copy.updates_, copy.loss_) == (model.t_, model.updates_, model.loss_)
+        assert (other.t_, other.updates_, other.loss_) == (model.t_, model.updates_, model.loss_)
         for x, target in zip(rows[100:], y[100:], strict=True):
-            copy.learn_one(x, target)
+            other.learn_one(x, target)
         straight = PassiveAggressiveRegressor(readout=readout, random_state=1)
         for x, target in zip(rows, y, strict=True):
             straight.learn_one(x, target)
-        assert np.array_equal(copy.coef_, straight.coef_)
+        assert np.array_equal(other.coef_, straight.coef_)
 
 
 def test_bad_input_is_named():
@@ -159,6 +171,60 @@ def test_bad_input_is_named():
         model.learn_one((np.array([99]), np.array([1.0])), 1.0)
     with pytest.raises(ValueError, match="call fit"):
         model.set_params(readout="average").partial_fit(X, y)
+
+
+def test_single_rows_follow_parameters_that_are_set():
+    X, y, _ = problem(rows=4)
+    model, other = (PassiveAggressiveRegressor(variant="PA").partial_fit(X[:2], y[:2]) for _ in range(2))
+    model.learn_one(X[2], y[2]).set_params(variant="PA-I", C=1e-6)
+    assert not np.array_equal(model.learn_one(X[3], y[3]).coef_, other.partial_fit(X[2:], y[2:]).coef_)
+    assert np.array_equal(
+        pickle.loads(pickle.dumps(model)).learn_one(X[0], y[0]).coef_, model.learn_one(X[0], y[0]).coef_
+    )
+    with pytest.raises(ValueError, match="C"):
+        model.set_params(C=-1.0).learn_one(X[0], y[0])
+
+
+@pytest.mark.parametrize("readout", ["last", "average"])
+def test_a_copy_is_independent(readout):
+    model = PassiveAggressiveRegressor(readout=readout).learn_one({"a": 1.0}, 3.0).learn_one({"a": 1.0}, 4.0)
+    twin, before = copy(model), model.coef_.copy()
+    assert np.array_equal(twin.coef_, before)
+    assert (twin.t_, twin.updates_, twin.loss_) == (model.t_, model.updates_, model.loss_)
+    twin.learn_one({"a": 2.0}, -9.0).learn_one({"b": 1.0}, 5.0)
+    assert (model.feature_names_in_.tolist(), model.t_) == (["a"], 2)
+    assert np.array_equal(model.coef_, before)
+    straight = PassiveAggressiveRegressor(readout=readout).learn_one({"a": 1.0}, 3.0).learn_one({"a": 1.0}, 4.0)
+    assert np.array_equal(twin.coef_, straight.learn_one({"a": 2.0}, -9.0).learn_one({"b": 1.0}, 5.0).coef_)
+
+
+def test_a_row_that_is_refused_changes_nothing():
+    fresh, big = PassiveAggressiveRegressor(), 1e200
+    for bad in ({"a": np.nan}, {"a": 1.0, "b": "x"}, [1.0, np.inf], [[1.0]], {"a": big, "b": -big}):
+        with pytest.raises(ValueError):  # noqa: PT011  (what they state is tested below)
+            fresh.learn_one(bad, 1.0)
+        assert vars(fresh) == vars(PassiveAggressiveRegressor())
+    model = PassiveAggressiveRegressor().learn_one({"a": 1.0}, 3.0)
+    for row, words in (
+        ({0: 1.0}, "x numbers its columns, but the regressor's features have names"),
+        ({"a": 1.0, **{f"n{j}": np.inf for j in range(9)}}, "NaN or infinity"),
+        ({"a": 1.0, **{f"n{j}": big for j in range(9)}}, "too large"),
+    ):
+        with pytest.raises(InvalidDataError, match=words):
+            model.learn_one(row, 1.0)
+        assert (model.feature_names_in_.tolist(), model.n_features_in_, model.t_) == (["a"], 1, 1)
+        model.predict_one({"a": 1.0, "n0": 1.0})
+    model.learn_one({"a": 2.0, "b": 1.0}, 3.0).learn_one({"c": 1.0}, 1.0)
+    never = PassiveAggressiveRegressor().learn_one({"a": 1.0}, 3.0)
+    never.learn_one({"a": 2.0, "b": 1.0}, 3.0).learn_one({"c": 1.0}, 1.0)
+    assert np.array_equal(model.coef_, never.coef_)
+
+
+def test_a_prediction_too_large_for_a_number_is_refused_for_one_row_as_for_many():
+    model = PassiveAggressiveRegressor(variant="PA").partial_fit([[1.0], [2.0]], [10.0, 20.0])
+    for predict in (model.predict_one, lambda x: model.predict([x])):
+        with pytest.raises(InvalidDataError, match="a score is too large"):
+            predict([1e308])
 
 
 @pytest.mark.filterwarnings("ignore")

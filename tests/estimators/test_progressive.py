@@ -116,6 +116,22 @@ def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
     assert len(seen) == 10  # nobody looks any more
 
 
+def test_a_watched_training_is_the_same_for_any_number_of_threads():
+    seen = {}
+    for n_jobs in (1, 2):
+        clf, counts = AveragedPerceptron(multi_class="ovr", max_iter=2, random_state=0, n_jobs=n_jobs), []
+
+        def watch(state, counts=counts):
+            counts.append((int(state.tally.rounds[0]), state.progressive.rows, state.progressive.errors))
+            return 64
+
+        with clf._watched(watch):
+            clf.fit(X, Y[3])
+        seen[n_jobs] = [*counts, clf.coef_.tobytes()]
+    assert len(seen[1]) > 6
+    assert seen[1] == seen[2]
+
+
 @pytest.mark.parametrize("K", [2, 3, 5])
 @pytest.mark.parametrize(("multi_class", "classes"), [("ovr", True), ("ovr", False), ("joint", True)])
 @pytest.mark.parametrize("calls", [1, 3])

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from linsep import (
     AveragedPerceptron,
+    LeastSquaresRegression,
     LogisticRegression,
     NaiveBayes,
     PassiveAggressive,
@@ -34,6 +35,13 @@ def test_arrays_of_weights_are_read_only(learner):
     for weights in (clf.coef_, clf.intercept_):
         with pytest.raises(ValueError, match="read-only"):
             weights[:] = 0
+
+
+@pytest.mark.parametrize("y", [[1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]])
+def test_arrays_of_a_regression_are_read_only(y):
+    model = LeastSquaresRegression().fit([[1.0], [2.0]], y)
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[:] = 0
 
 
 @pytest.mark.parametrize("how", ["fit", "closed", "open"])
@@ -105,3 +113,17 @@ def test_what_can_not_be_set_is_refused():
     newton = LogisticRegression(warm_start=True).fit(X, y)
     newton.coef_ = newton.coef_ * 2
     assert newton.fit(X, y).converged_
+
+
+def test_weights_that_are_set_have_no_proof():
+    X, y = problem(2)
+    clf = quiet(LogisticRegression().fit, X, y)
+    assert clf._facts.keys() <= vars(clf).keys()
+    with pytest.raises(ParameterError):
+        clf.coef_ = np.zeros((1, 99))
+    assert clf._facts.keys() <= vars(clf).keys()
+    clf.coef_ = np.zeros_like(clf.coef_)
+    assert not clf._facts.keys() & vars(clf).keys()
+    clf = quiet(LogisticRegression().fit, X, y)
+    clf.intercept_ = [0.0]
+    assert not hasattr(clf, "optimality_")

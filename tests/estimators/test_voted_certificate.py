@@ -43,7 +43,7 @@ def test_a_run_that_has_forgotten_is_refused():
         clf.certificate(X, TWO)
 
 
-def test_a_kernels_run_is_refused():
-    clf = fit(KernelPerceptron(**MADE), X, TWO)
-    with pytest.raises(ValueError, match=r"in a kernel's: write them out with linsep\.transforms\.Polynomial"):
-        clf.certificate(X, TWO)
+def test_the_run_of_a_precomputed_kernel_is_refused():
+    clf = fit(KernelPerceptron(kernel="precomputed", **MADE), X @ X.T, TWO)
+    with pytest.raises(ValueError, match="a precomputed kernel has none: use kernel='poly' or 'linear'"):
+        clf.certificate(X @ X.T, TWO)

@@ -125,3 +125,11 @@ def test_readings_of_a_kernel_and_of_a_rule_that_shrinks():
                 assert np.all(np.min(np.abs(all_rounds[:, :, 0] - scores[:, 0]), axis=0) < 1e-8)
             else:
                 np.testing.assert_allclose(scores[:, 0], ref.answers(machines, cross, *key, gram), atol=1e-8)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
+def test_readings_of_one_known_label_predict_it(multi_class):
+    learner = VotedPerceptron(multi_class=multi_class).partial_fit([[0.0, 1.0], [1.0, 0.0]], ["ant", "ant"])
+    readings = learner.readings([[0.0, 1.0], [0.0, -1.0], [2.0, 3.0]], [1, 2])
+    for key in KEYS:
+        assert readings.predict(*key).tolist() == [["ant"] * 3] * 2

@@ -16,7 +16,7 @@ from linsep.cli.pages.evaluation import scores_by_probabilities
 from linsep.estimators.calibration import METHODS, CalibratedClassifier
 from linsep.evaluation.scoring import predictions
 from linsep.models import archive
-from linsep.models.encode_estimators import learner_of
+from linsep.models.pipelines import learner_of
 from linsep.transforms import Scale
 from linsep.validation.labels import margins_of, predicted_labels
 from tests.contracts.table import bits, build, every_learner, problem, quiet

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 import linsep
 from linsep import LEARNERS, explain
@@ -77,6 +77,14 @@ def test_a_pipeline_is_explained_by_what_its_learner_sees():
         for part in row.contributions:
             assert part.name.replace(" ", "") == names[part.column].replace(" ", "")
             assert part.value == seen[k, part.column]
+
+
+@pytest.mark.parametrize("nothing", [None, "passthrough"])
+def test_a_step_that_passes_rows_through_changes_no_name(nothing):
+    model = Pipeline([("nothing", nothing), ("learner", linsep.Perceptron(random_state=0))]).fit(X, Y[2])
+    assert [part.name for part in explain(model, X[:1], n=6)[0].contributions] == [
+        part.name for part in explain(model[-1], X[:1], n=6)[0].contributions
+    ]
 
 
 def test_a_hashed_text_model_names_its_words():

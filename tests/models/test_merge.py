@@ -15,6 +15,7 @@ from linsep import AveragedPerceptron, LogisticRegression, OnlineClassifier, Peg
 from linsep.models.merge import merge
 from linsep.rules import Perceptron as Rule
 from linsep.transforms import Scale
+from linsep.validation.errors import InvalidDataError, ParameterError
 from tests.contracts import table
 from tests.contracts.table import ONLINE, answers, is_exact, problem, quiet, state
 from tests.fits import replay, weights
@@ -129,7 +130,7 @@ def test_a_sum_is_the_sum(name, classes, multi_class):
 
 @pytest.mark.parametrize("name", sorted(set(MERGED) - set(BY_SIGN)))
 def test_scores_with_a_unit_are_not_summed(name):
-    with pytest.raises(ValueError, match=r"not summed: the rule .* reads the value of scores"):
+    with pytest.raises(ParameterError, match=r"not summed: the rule .* reads the value of scores"):
         merge(trained(name), how="sum")
 
 
@@ -268,47 +269,52 @@ def test_names_are_kept():
 X, y = problem()
 fitted = Perceptron(shuffle=False, max_iter=1)
 REFUSED = {
-    "no model": (list, ValueError, "no model"),
+    "no model": (list, ParameterError, "no model"),
     "a pipeline": (lambda: [make_pipeline(Scale(), Perceptron())], TypeError, "Pipeline.*last steps"),
     "something else": (lambda: [quiet(fitted.fit, X, y), 7], TypeError, r"models\[1\] is of type int"),
     "not fitted": (lambda: [quiet(fitted.fit, X, y), Perceptron()], NotFittedError, "not been fitted"),
-    "another learner": (lambda: [fitted, quiet(Pegasos().fit, X, y)], ValueError, r"models\[1\] is Pegasos"),
-    "fewer features": (lambda: [fitted, quiet(Perceptron().fit, X[:, :4], y)], ValueError, "features 4.* has 6"),
-    "another bias": (lambda: [fitted, quiet(Perceptron(fit_intercept=False).fit, X, y)], ValueError, "bias feature"),
+    "another learner": (lambda: [fitted, quiet(Pegasos().fit, X, y)], ParameterError, r"models\[1\] is Pegasos"),
+    "fewer features": (lambda: [fitted, quiet(Perceptron().fit, X[:, :4], y)], ParameterError, "features 4.* has 6"),
+    "another bias": (
+        lambda: [fitted, quiet(Perceptron(fit_intercept=False).fit, X, y)], ParameterError, "bias feature",
+    ),
     "another form": (
-        lambda: [fitted, Perceptron(multi_class="joint").partial_fit(X, y, classes=[0, 1])], ValueError, "joint.*ovr",
+        lambda: [fitted, Perceptron(multi_class="joint").partial_fit(X, y, classes=[0, 1])],
+        ParameterError, "joint.*ovr",
     ),
     "another rate": (
         lambda: [Winnow(eta=e, x_max=None).partial_fit(X, y, classes=[0, 1]) for e in (0.5, 0.25)],
-        ValueError, r"rate or power is 0.25, models\[0\] has 0.5",
+        ParameterError, r"rate or power is 0.25, models\[0\] has 0.5",
     ),
     "another parameter": (
         lambda: [Pegasos(alpha=a).partial_fit(X, y, classes=[0, 1]) for a in (0.5, 0.25)],
-        ValueError, r"parameter alpha = 0.25, models\[0\] has 0.5",
+        ParameterError, r"parameter alpha = 0.25, models\[0\] has 0.5",
     ),
     "another readout": (
         lambda: [LogisticRegression(readout=r).partial_fit(X, y, classes=[0, 1]) for r in ("last", "average")],
-        ValueError, "readout average",
+        ParameterError, "readout average",
     ),
     "another rule": (
         lambda: [OnlineClassifier(r).partial_fit(X, y, classes=[0, 1]) for r in (Rule(), rules.PassiveAggressive())],
-        ValueError, "parameter rule = PassiveAggressive",
+        ParameterError, "parameter rule = PassiveAggressive",
     ),
     "a rate set later": (
         lambda: [w := Winnow(x_max=None).partial_fit(X, y, classes=[0, 1]), merge([w]).set_params(eta=3.0)],
-        ValueError, "parameter eta = 3.0",
+        ParameterError, "parameter eta = 3.0",
     ),
-    "labels fixed and not": (lambda: [fitted, Perceptron().partial_fit(X, y)], ValueError, "labels that arrive"),
-    "other classes": (lambda: [fitted, quiet(Perceptron().fit, X, y + 1)], ValueError, r"classes \[1, 2\]"),
+    "labels fixed and not": (lambda: [fitted, Perceptron().partial_fit(X, y)], ParameterError, "labels that arrive"),
+    "other classes": (lambda: [fitted, quiet(Perceptron().fit, X, y + 1)], ParameterError, r"classes \[1, 2\]"),
     "labels of another type": (
-        lambda: [Perceptron().partial_fit(X, labels) for labels in (y, y.astype(str))], ValueError, "another type",
+        lambda: [Perceptron().partial_fit(X, labels) for labels in (y, y.astype(str))],
+        InvalidDataError, "another type",
     ),
     "names in one": (
         lambda: [Perceptron().learn_one({"a": 1.0}, 0), Perceptron().partial_fit([[1.0]], [0])],
-        ValueError, r"only models\[0\] has feature names",
+        ParameterError, r"only models\[0\] has feature names",
     ),
     "other names": (
-        lambda: [Perceptron().learn_one({"a": 1.0, b: 1.0}, 0) for b in "bc"], ValueError, "feature 'c' where .* 'b'",
+        lambda: [Perceptron().learn_one({"a": 1.0, b: 1.0}, 0) for b in "bc"],
+        ParameterError, "feature 'c' where .* 'b'",
     ),
 }  # fmt: skip
 
@@ -334,13 +340,13 @@ def test_models_that_can_not_be_merged_are_refused_by_name(case):
 )
 def test_bad_arguments_are_refused(more, reason):
     model = quiet(fitted.fit, X, y)
-    with pytest.raises(ValueError, match=re.compile(reason)):
+    with pytest.raises(ParameterError, match=re.compile(reason)):
         merge([model, model], **more)
 
 
 def test_sums_beyond_float64_are_refused():
     model = quiet(fitted.fit, X * 1e150, y)
-    with pytest.raises(ValueError, match="too large for float64"):
+    with pytest.raises(ParameterError, match="too large for float64"):
         merge([model, model], how="sum", weights=[1e200, 1e200])
 
 

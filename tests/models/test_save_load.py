@@ -15,6 +15,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from safetensors import numpy as safetensors
@@ -881,6 +882,20 @@ def test_a_regression_is_kept_whole(name, path):
     assert bits(again(scaled, path).predict([[2.0]])) == bits(scaled.predict([[2.0]]))
 
 
+def test_a_regression_keeps_the_names_of_its_features(path):
+    rows = pd.DataFrame({"age": [0.0, 1.0, 2.0], "size": [1.0, 0.5, 2.0]})
+    model = linsep.LeastSquaresRegression(solver="stream").fit(rows, [1.0, 3.0, 4.0])
+    other = again(model, path)
+    assert state(other) == state(model)
+    assert other.feature_names_in_.tolist() == ["age", "size"]
+    with pytest.raises(ValueError, match="feature names"):
+        other.predict(rows[["size", "age"]])
+    about, arrays = archive.read(path)
+    del about["model"]["regression"]["named"]  # as earlier versions wrote it
+    archive.write(path, about, {of: np.array(values) for of, values in arrays.items()})
+    assert not hasattr(load(path), "feature_names_in_")
+
+
 def test_a_regression_that_is_not_fitted_is_not_saved(path):
     with pytest.raises(ValueError, match="not fitted"):
         save(linsep.LeastSquaresRegression(), path)
@@ -890,6 +905,7 @@ def test_a_regression_that_is_not_fitted_is_not_saved(path):
 FORGED = {
     "features": (lambda told, arrays: told.update(features=2), "weights have the shape"),
     "negative": (lambda told, arrays: told.update(n_iter=-1), "not a count"),
+    "named": (lambda told, arrays: told.update(named=1), "does not state whether its features have names"),
     "flat": (lambda told, arrays: told.update(flat="no"), "flat='no'"),
     "bias": (lambda told, arrays: told.update(bias=2.0), "constant feature is 2.0"),
     "parameter": (lambda told, arrays: told["parameters"].update(speed=1), "no parameter 'speed'"),

@@ -430,10 +430,10 @@ def verify(
 ) -> Result:
     """Check every claim of a certificate against the data, in exact arithmetic.
 
-    All is computed again by :mod:`linsep.certificates.checker`, a short file that imports nothing of linsep; runs whose
-    shards were mixed are checked by :mod:`linsep.certificates.mixed_checker`, which imports the checker alone. Claims
-    about new rows assume that rows are independent draws, which no data can show: their arithmetic is checked, and they
-    are listed as not checked.
+    All is computed again by six files, which import nothing else of linsep: :mod:`linsep.certificates.checker`, its
+    `schema`, `replay`, `kernel_replay` and `tails`, and `mixed_checker` for runs whose shards were mixed.
+    Claims about new rows assume that rows are independent draws, which no data can show: their arithmetic is checked,
+    and they are listed as not checked.
 
     Parameters
     ----------
@@ -500,7 +500,8 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | N
     kind, proofs = proofs_of(checker_of(facts))
     checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind, orders, time_limit)
     if Result(checks):
-        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts) + _list_risks(facts, codes)
+        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
+        checks += _list_risks(facts, codes, orders)
     return checks
 
 
@@ -562,10 +563,10 @@ def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     return checks + [(f"{name}: risk", NOT_CHECKED, detail.format_map(of)) for name, of in again.items()]
 
 
-def _list_risks(facts: dict[str, Any], codes: Array) -> list[tuple[str, str, str]]:
+def _list_risks(facts: dict[str, Any], codes: Array, given: Any) -> list[tuple[str, str, str]]:
     """Return what bounds on risks assume, and a failure where the order of the labels refutes that."""
     runs = {name: run for name, run in facts["runs"].items() if "compression" in run}
-    orders = {name: next(epochs_of(run, len(codes), None)) for name, run in runs.items()}
+    orders = {name: next(epochs_of(run, len(codes), given)) for name, run in runs.items()}
     orders |= {
         name: np.arange(len(codes)) for name, of in facts["problems"].items() if {"held out", "PAC-Bayes"} & {*of}
     }

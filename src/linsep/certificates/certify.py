@@ -47,7 +47,7 @@ WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
 TRIVIAL = 0.999
-"""A bound of one pass of at least this share of the rows is of no use."""
+"""A bound of one pass of at least this share of the rows is trivial: scaled columns then have one for all passes."""
 
 Problems = dict[ProblemKey, dict[str, Any]]
 """Problems as the checker reads them, with their witnesses."""
@@ -108,7 +108,7 @@ def certify(
 
     L* = ½[(1+r) ln(1+r) + (1-r) ln(1-r)], r = delta/X; and in T passes over any data, separable or not, a perceptron
     errs at most (R ||w|| + sqrt(T) ||(1 - Yw)+||)² times, for any w: the least such bound is stated, and how much
-    less another w could prove. Margins are bracketed from both sides. Two classes are looked at with the bias given,
+    less another w could prove. Margins are bracketed from both sides. Two classes are bracketed with the bias given,
     with the best one, and without; more, one against the rest and in pairs, with the bias given.
 
     Parameters
@@ -159,7 +159,7 @@ def certify(
     """
     refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
     if model is not None:
-        if not hasattr(model, "_no_weights"):
+        if not hasattr(model, "_predicting_weights"):
             raise ParameterError(f"model={type(model).__name__} is not a classifier of linsep: give a trained one")
         model._fitted()
     data = read_rows(X, float(bias)) if model is None else read_rows(X, float(model._bias), model)
@@ -342,9 +342,7 @@ def add_model(learner: Any, rows: LabelledRows, problems: Problems) -> list[str]
         return ["the errors of the model are not stated: its classes are not those of the rows"]
     if reason := learner._no_weights:
         return [f"the errors of the model are not stated: {reason}"]
-    W, last = learner.coef_, learner._of_classes(learner._weights()[-1:].T, axis=0, flat=False)
-    W = np.column_stack([W.toarray() if hasattr(W, "toarray") else W, last])
-    many = len(rows.classes) > 2
+    W, many = learner._predicting_weights(), len(rows.classes) > 2
     for key, problem in problems.items():
         if key.bias == rows.data.bias and key.kind in ("binary", "pairs", "class"):
             w = W if key.kind == "pairs" or not many else W[rows.classes.index(key.label)]

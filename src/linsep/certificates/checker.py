@@ -1,4 +1,4 @@
-"""Check certificates exactly. This file imports `replay.py`, `schema.py`, `tails.py` beside it, nothing else of linsep.
+"""Check certificates exactly. This imports `kernel_replay.py`, `replay.py`, `schema.py`, `tails.py`, no more of linsep.
 
 A certificate holds witnesses (vectors of integers times a power of two, updates of runs) and claims. Each claim is
 computed here from witnesses and data, and compared with what is stated; `replay.py` decides every round of a run.
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .kernel_replay import KernelReplay, kernel_work
 from .replay import ROUNDING, STEPPED, Image, Replay, Replayed, epochs_of
 from .schema import VERSION, FormError, bits_of, check_form, integers, size_of_mixes
 from .tails import GRID, binomial_limit, doubt_of, doubt_of_compression, pac_bayes_limit
@@ -29,17 +30,8 @@ Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
 LARGEST_EXPONENT, MOST_WORK = 1e6, 1 << 37
 """Exponentials of larger numbers would be too long to compute, and more operations would take hours."""
-BLOCK_ENTRIES, WIDE, HALF, THEOREMS = (
-    1 << 20,
-    4096,
-    Fraction(1, 2),
-    (
-        "perceptron",
-        "passive_aggressive",
-        "romma",
-        "winnow",
-    ),
-)
+BLOCK_ENTRIES, WIDE, HALF = 1 << 20, 4096, Fraction(1, 2)
+CHECKED_THEOREMS = "perceptron", "passive_aggressive", "romma", "winnow", "kernel_perceptron"
 UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
 NOT_IN_TIME = "not in time"
 """The status of a claim that was not checked within the time limit."""
@@ -579,6 +571,33 @@ class SignedProblem:
         within = k * min(first, Fraction(1)) <= bound * max(second, Fraction(1))
         return out | {"mistakes at most": stated(bound, UP), "mistakes within the bound": within}
 
+    def kernel_perceptron(self, run: Facts) -> Facts:
+        """Return Novikoff's bound and both lemmas in the feature space of a polynomial kernel."""
+        played = KernelReplay(self, run)
+        self.replayed[run["theorem"]] = found = played.all(self.orders)
+        rows, unit, radius2 = [event.row for event in found.events], played.kernel.unit, int(played.diagonal.max())
+        k, worst = len(rows), found.ratio / max(radius2, 1)
+        out: Facts = {"mistakes": k, "verdict in the feature space": "open"}
+        out |= {"K(x, x) at most": stated(radius2 * unit, UP), "lemma 2, ratio at most": stated(worst, UP)}
+        out["margin at most"] = stated(power(found.norm2 * unit, UP) / k, UP)
+        if run["cancelling"] is not None:
+            if played.combined(run["cancelling"])[1]:
+                raise ValueError("the rows of a combination do not cancel in the feature space")
+            return out | {"verdict in the feature space": "not separable"}
+        if run["separator"] is None:
+            return out
+        scores, norm2 = played.combined(run["separator"])
+        if (least := int(scores.min())) <= 0:
+            raise ValueError("the weights of rows do not separate in the feature space")
+        bound = Fraction(radius2 * norm2, least**2)
+        lemma = min(Fraction(int(s), j * least) for j, s in enumerate(np.cumsum(scores[rows]), 1))
+        out |= {"verdict in the feature space": "separable", "lemma 1, ratio at least": stated(lemma, DOWN)}
+        out["margin at least"] = stated(power(least**2 * unit / norm2, DOWN), DOWN)
+        return out | {
+            "mistakes at most": stated(bound, UP),
+            "mistakes within the bound": k <= bound * max(worst, Fraction(1)),
+        }
+
     def winnow(self, run: Facts) -> Facts:
         """Return by how much each mistake lowers KL(u || w), and L, by which it must."""
         k, X, eta, start = run["witness"], Fraction(self.entry), Fraction(run["rate"]), self.weights[run["norm"]]
@@ -600,7 +619,7 @@ class SignedProblem:
     def run(self, run: Facts) -> Facts:
         """Return the claims about a run: those of its theorem and, if its rounds were replayed, what they were."""
         self.replayed, self.rounding = {}, [0, 0]
-        out: Facts = getattr(self, THEOREMS[THEOREMS.index(run["theorem"])])(run)
+        out: Facts = getattr(self, CHECKED_THEOREMS[CHECKED_THEOREMS.index(run["theorem"])])(run)
         if "updates" not in run:
             return out
         (found,) = self.replayed.values()
@@ -655,6 +674,11 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
         mixes, finest = size_of_mixes(run, rows.n) if "shards" in run else (0, bits_of(run.get("mixes", [])))
         sums = (min(rows.p, rows.nonzeros) + 1) * (many if "rivals" in run else 1)
         work += 100 * (updates * each + mixes * sums) * long * (1 + finest // 64)
+        if run["theorem"] == "kernel_perceptron":
+            more = kernel_work(run, rows, problems[run["problem"]]["bias"])
+            if isinstance(more, str):
+                raise FormError(f"a run of a kernel perceptron can't be checked: {more}")
+            work += more
         if run["theorem"] == "winnow" and not run["rate"] * size * updates <= LARGEST_EXPONENT:
             raise FormError("a run of Winnow spans too many orders of magnitude to be checked")
     if work > MOST_WORK:

@@ -1,4 +1,6 @@
-"""Check runs whose shards were mixed; exact, and built on :mod:`linsep.certificates.checker` alone.
+"""Check runs whose shards were mixed, exactly. This file imports `checker.py` and `replay.py`, nothing else of linsep.
+
+With `kernel_replay.py`, `schema.py` and `tails.py`, which those import, six files compute every claim.
 
 Each shard sets out from the s of the mix before, and mu is its share of all shares of its mix. Then
 

@@ -2,7 +2,7 @@
 
 The checker computes with any witnesses. The schema ensures that they are what they are called: a problem is
 named by its bias and its class, no problem is missing, the numbers of a run are those of its theorem, and no number is
-so long that arithmetic would not end. Like the checker, the schema imports nothing of linsep.
+so long that arithmetic would not end. The schema imports nothing of linsep.
 """
 
 import math
@@ -37,6 +37,8 @@ MOST_PIECES = 64
 """Weights that a run may be held against, one after the other."""
 MOST_SCALE = 1000
 """The largest exponent of two by which a column is scaled."""
+MOST_DEGREE = 64
+"""The largest degree of a kernel whose values are computed."""
 MOST_PASSES = 10**18 - 1
 """Passes that a bound may be stated for."""
 MOST_EMPTY = 1000
@@ -278,6 +280,13 @@ THEOREMS: dict[str, dict[str, Field]] = {
     "romma": {
         "witness": (is_text, "has no weights to be held against"),
         "aggressive": (of_type(bool), "is of no variant"),
+    },
+    "kernel_perceptron": {
+        "degree": (whole(1, MOST_DEGREE), f"has no degree of its kernel from 1 to {MOST_DEGREE}"),
+        "gamma": (number(SMALLEST, LARGEST), "has no gamma of its kernel above 0"),
+        "coef0": (lambda of: of == 0 or number(SMALLEST, LARGEST)(of), "has no coef0 of its kernel of 0 or more"),
+        "separator": (of_type(dict, type(None)), "has a separator that is no vector"),
+        "cancelling": (of_type(dict, type(None)), "has cancelling rows that are no vector"),
     },
 }
 """The numbers of a run, by the theorem that it is held to."""
@@ -560,6 +569,9 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         require(not {"mixes", "shards"} & {*run}, f"{name!r} has a confidence, but is not one run")
     fields = THEOREMS[run["theorem"]]
     check_fields(f"{name!r} ", run, {k: v for k, v in fields.items() if k not in STEPS or "updates" not in run})
+    if run["theorem"] == "kernel_perceptron":
+        _check_kernel(name, run, problem, data)
+        return
     witness = run["witness"] if "witness" in fields else "hinge"
     require(witness in problem["w"], f"{name!r} has no weights to be held against")
     if run["theorem"] == "perceptron":
@@ -570,6 +582,23 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         require(run["theorem"] == "winnow" or "updates" in run, f"{name!r} lists its rows, and not its rounds")
     else:
         require(run["C"] is not None or not run["first"], f"{name!r} is of no variant")
+
+
+def _check_kernel(name: str, run: dict[str, Any], problem: dict[str, Any], data: dict[str, Any]) -> None:
+    """Check the run of a kernel perceptron: its rounds are listed, and its witnesses are weights of rows."""
+    require("updates" in run, f"{name!r} lists its rows, and not its rounds")
+    require(problem["positive"] is not None, f"{name!r} is of pairs, which its theorem does not cover")
+    require(not {"shards", "compression"} & {*run}, f"{name!r} has shards or a risk by compression, and a kernel")
+    require(run["coef0"] is not False, f"{name!r} has no coef0 of its kernel of 0 or more")
+    require(run["separator"] is None or run["cancelling"] is None, f"{name!r} has a separator and cancelling rows")
+    for key in ("separator", "cancelling"):
+        if run[key] is not None:
+            title = f"{name}: {key}"
+            only(title, run[key], {"at", "values"})
+            _check_vector(title, {"exponent": 0, "at": None} | run[key], int(data["rows"]))
+            require(bool(run[key]["at"]), f"{title} has no rows")
+    positive = run["cancelling"] is None or min(integers(run["cancelling"])) > 0
+    require(positive, f"{name}: cancelling has a factor that is not above 0")
 
 
 def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Bounds on the risk, the probability of an error on a new row, that are true to the last digit stated.
 
 Sums and powers are computed with 50 digits, rounded so that each bound can only become larger. A bound is a multiple
-of 1e-9. Like the checker, this file imports nothing of linsep.
+of 1e-9. This file imports nothing of linsep.
 """
 
 import math

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from linsep.certificates.schema import LARGEST, LARGEST_P, SMALLEST, MistakeBound
-from linsep.certificates.words import NO_BOUND, Line, counted, is_mixed, rounded
+from linsep.certificates.mixed_checker import is_mixed
+from linsep.certificates.schema import LARGEST, LARGEST_P, MOST_DEGREE, SMALLEST, MistakeBound
+from linsep.certificates.witnesses import find_in_kernel
+from linsep.certificates.words import NO_BOUND, Line, counted, names_mixed_run, rounded
 from linsep.engine.arrays import Array
 from linsep.theory.bounds import best_rate, fall
 
@@ -92,7 +94,7 @@ class Theorem(ABC):
 
     def bounds(self, name: str, run: dict[str, Any]) -> dict[str, str]:
         """Return the claims that bound the mistakes of a run, by what each holds for."""
-        return {"at every mix" if {"mixes", "shards"} & {*run} else "in any order": f"{name}: mistakes at most"}
+        return {"at every mix" if is_mixed(run) else "in any order": f"{name}: mistakes at most"}
 
     @abstractmethod
     def lines(self, cert: "Certificate", name: str) -> list[Line]:
@@ -142,7 +144,7 @@ class PerceptronTheorem(Theorem):
 
     def lines(self, cert: "Certificate", name: str) -> list[Line]:
         """Show both lemmas, the bound, and the bound by the losses."""
-        mixed = is_mixed(cert, name)
+        mixed = names_mixed_run(cert, name)
         s, k, where = ("s_n", "K_n", "at every mix n") if mixed else ("s_k", "k", "at every mistake k")
         square, formula = f"(p - 1) {k} X²", "the p-norm perceptron's bound"
         if self.p == 2:
@@ -206,7 +208,7 @@ class WinnowTheorem(Theorem):
         """Show the bound, and the least fall of the potential."""
         allowed, needed = (rounded(cert, name, claim) for claim in ("mistakes at most", "L at least"))
         least = rounded(cert, name, "each fall of the potential at least")
-        by = "for each weighted mistake of a mix; " if is_mixed(cert, name) else ""
+        by = "for each weighted mistake of a mix; " if names_mixed_run(cert, name) else ""
         note = f"L >= {needed}{', which each must' if allowed else ': at this rate there is no guarantee'}"
         return [
             Line("  allowed", allowed or NO_BOUND, "ln N / L"),
@@ -242,7 +244,7 @@ class PassiveAggressiveTheorem(Theorem):
     def lines(self, cert: "Certificate", name: str) -> list[Line]:
         """Show the losses, and the bound on them or on the mistakes."""
         losses, bound = (rounded(cert, name, f"{of} at most") for of in ("losses²", "bound"))
-        mixed = is_mixed(cert, name)
+        mixed = names_mixed_run(cert, name)
         about = f"on the {'weighted ' * mixed}{'mistakes' if self.first else 'sum of losses²'}"
         return [
             Line("losses²", losses, "sum of mu * losses²" if mixed else "their sum"),
@@ -287,9 +289,58 @@ class RommaTheorem(Theorem):
         ]
 
 
+@dataclass(frozen=True)
+class KernelPerceptronTheorem(Theorem):
+    """Novikoff's bound in the feature space of K(x, z) = (coef0 + gamma x·z)^degree + beta²: (R/gamma)², R² = max K."""
+
+    name = "kernel_perceptron"
+    degree: int
+    gamma: float
+    coef0: float
+
+    def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
+        """Search a separator as weights of rows, or rows that cancel in the feature space."""
+        if run.shards is not None:
+            return "not replayed: the exact check covers a kernel perceptron's theorem for one run, not for shards"
+        if self.degree > MOST_DEGREE:
+            return f"degree = {self.degree} is beyond {MOST_DEGREE}, the largest that is checked"
+        if self.coef0 < 0:
+            return f"no guarantee: coef0 = {self.coef0:g} is below 0, and the kernel may be no inner product"
+        for name, value in (("gamma", self.gamma), ("coef0", self.coef0)):
+            if value and not SMALLEST <= value <= LARGEST:
+                return _out_of_range(name, value)
+        if not (search.data.values.any() or search.data.bias or self.coef0):
+            return "no guarantee: all rows are zeros, and each round is a mistake"
+        return find_in_kernel(search, asdict(self), run.rows)
+
+    def lines(self, cert: "Certificate", name: str) -> list[Line]:
+        """Show the verdict in the feature space, both lemmas and the bound."""
+        claims = "mistakes at most", "margin at least", "margin at most"
+        allowed, least, most = (rounded(cert, name, claim) for claim in claims)
+        first, second = (rounded(cert, name, f"lemma {of}") for of in ("1, ratio at least", "2, ratio at most"))
+        verdict = cert.claims[f"{name}: verdict in the feature space"]
+        run, power = cert.facts["runs"][name], f"^{self.degree}" if self.degree > 1 else ""
+        plus = " + beta²" if cert.facts["problems"][run["problem"]]["bias"] else ""
+        kernel = f"({self.coef0:g} + {self.gamma:g} x·z){power}{plus}"
+        witness = run["separator"] or run["cancelling"]
+        rows = counted(len(witness["at"]), "row") if witness else ""
+        about = {"separable": f"weights of {rows} separate", "not separable": f"{rows}, weighed, cancel"}
+        return [
+            Line("  allowed", allowed or NO_BOUND, "(R/gamma)² in the feature space" if allowed else "no separator"),
+            Line("feature space", verdict, about.get(verdict, "neither a separator nor cancelling rows are known")),
+            Line("kernel", f"at most {rounded(cert, name, 'K(x, x) at most')}", f"K(x, x) = R² of K(x, z) = {kernel}"),
+            *([Line("first lemma", f"v_k·u >= {first} k gamma", "at every mistake k; 1 would do")] if first else []),
+            Line("second lemma", f"||v_k||² <= {second} k R²", "at every mistake k; 1 would do"),
+            Line("margin", f"{least} to {most}" if least else f"at most {most}", "in the feature space; ||v_k|| / k"),
+        ]
+
+
 THEOREMS: dict[str, type[Theorem]] = {
-    theorem.name: theorem for theorem in (PerceptronTheorem, WinnowTheorem, PassiveAggressiveTheorem, RommaTheorem)
-}
+    theorem.name: theorem
+    for theorem in (
+        PerceptronTheorem, WinnowTheorem, PassiveAggressiveTheorem, RommaTheorem, KernelPerceptronTheorem,
+    )
+}  # fmt: skip
 
 
 def theorem_of(run: dict[str, Any]) -> Theorem:

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificates.checker import CheckedRows, OutOfTimeError, SignedProblem, clock
+from linsep.certificates.kernel_replay import KernelReplay, KernelUnits, kernel_work
+from linsep.certificates.reading import matrix_of
 from linsep.certificates.schema import ProblemKey, integers
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
@@ -45,6 +48,11 @@ STARTS = 4
 """Number of weights from which the search for few errors starts."""
 FEW = 4096
 """Rows of a mixture that may be solved for in rationals, at most."""
+
+MOST_KERNEL_WORK = 1 << 35
+"""Operations of kernel values beyond which a run is not replayed."""
+MOST_DECIDED = 400
+"""Rows up to which it is decided exactly whether a kernel's feature space separates them."""
 
 BracketCallback = Callable[[str, float, float], None]
 Witnesses = dict[str, dict[str, Any]]
@@ -387,6 +395,107 @@ def find_pieces(search: Search, order: Array) -> list[dict[str, Any]]:
 def _near(w: Array) -> Callable[[Array], bool]:
     """Return a test of whether a rounded vector is near w."""
     return lambda of: bool(np.linalg.norm(of - w) <= LOSS * np.linalg.norm(w))
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+def find_in_kernel(search: Search, kernel: dict[str, Any], updates: Array) -> dict[str, Any] | str:
+    """Return a kernel's parameters with a separator or cancelling rows in its feature space; or why a run is too long.
+
+    The signed kernel values G are exact. A separator has G alpha > 0, so that the rows of G are separated by alpha;
+    candidates are the run's own last weights, and those of the largest margin in floats. Rows cancel if lambda·G is 0.
+    """
+    tick = clock(None if search.deadline is None else max(search.deadline - time.monotonic(), 0.0))
+    try:
+        return _search_kernel(search, kernel, updates, tick)
+    except OutOfTimeError:
+        return "not replayed, as its kernel values were not computed within the time limit"
+
+
+def _search_kernel(
+    search: Search, kernel: dict[str, Any], updates: Array, tick: Callable[[], None]
+) -> dict[str, Any] | str:
+    """Search as `find_in_kernel` does, with a function that raises an error at the deadline."""
+    n, bias = search.data.n_rows, float(search.data.bias)
+    facts = kernel | {"separator": None, "cancelling": None, "updates": [1] * len(updates)}
+    rows = CheckedRows(matrix_of(search.data), np.where(search.signs > 0, "+", "-"), ["-", "+"], tick)
+    few, all_rows = np.unique(updates), kernel_work(facts, rows, bias, n)
+    work = kernel_work(facts, rows, bias)
+    if isinstance(work, str):
+        return f"too long to be played again in exact arithmetic: {work}"
+    whole = not isinstance(all_rows, str) and all_rows <= MOST_KERNEL_WORK
+    if work > MOST_KERNEL_WORK:
+        return f"too long to be played again in exact arithmetic: some {work:.2g} operations"
+    problem = SignedProblem(rows, {"bias": bias, "positive": "+", "w": {}, "lambda": {}}, ["-", "+"])
+    played = KernelReplay(problem, facts)
+    known = np.arange(n) if whole else few
+    G = played.gram(known)
+    candidates = [np.bincount(np.searchsorted(known, updates), minlength=len(known)).astype(object)]
+    if whole:
+        top = int(played.diagonal.max())
+        near = np.array(G / top, np.float64)
+        values, vectors = np.linalg.eigh((near + near.T) / 2)
+        kept = values > 1e-15 * values.max()
+        features = Dense(frozen(np.ascontiguousarray(vectors[:, kept] * np.sqrt(values[kept]))), 0.0)
+        hard = separator(features, np.ones(n), enough=0.0, tol=TIGHT / 2, deadline=search.until(0.5), jobs=search.jobs)
+
+        def cost(a: Array) -> float:
+            scores = near @ a
+            return float(a @ scores) / float(scores.min()) ** 2 if scores.min() > 0 else math.inf
+
+        most = (1 + LOSS) * cost(hard.dual)
+        vector = short(hard.dual, lambda a: cost(a) <= most)
+        of = np.zeros(n, object)
+        of[vector.get("at", slice(n))] = integers(vector)
+        candidates.append(of)
+    bounds = list[tuple[Fraction, int]]()
+    for k, alpha in enumerate(candidates):
+        scores = G @ alpha
+        if scores.min() > 0:
+            bounds.append((Fraction(int((scores[known] * alpha).sum()), int(scores.min()) ** 2), k))
+    best = candidates[min(bounds)[1]] if bounds else None
+    if best is None and whole:
+        # Rows cancel monomial by monomial, whatever the factors above 0: with factors of 1, more values fit floats.
+        ones = {"degree": kernel["degree"], "gamma": 1.0, "coef0": float(kernel["coef0"] > 0)}
+        played.kernel = KernelUnits(ones, problem.low, float(bias > 0))
+        weights, cancelling = _decide_in_kernel(played.gram(known), search.until(0.5))
+        best = weights if weights is not None and (G @ weights).min() > 0 else None
+        if cancelling is not None:
+            return kernel | {"separator": None, "cancelling": _weights_of_rows(cancelling, known)}
+    return kernel | {"separator": None if best is None else _weights_of_rows(best, known), "cancelling": None}
+
+
+def _weights_of_rows(values: Array, rows: Array) -> dict[str, Any]:
+    """Return integers of rows as a run has them, without zeros and common factors."""
+    used, common = np.flatnonzero(values), math.gcd(*values.tolist())
+    written = [v // common for v in values[used].tolist()]
+    return {"at": rows[used].tolist(), "values": [v if abs(v) < LONGEST else hex(v) for v in written]}
+
+
+def _decide_in_kernel(G: Array, deadline: float | None) -> tuple[Array | None, Array | None]:
+    """Return exact weights of rows that separate in a kernel's feature space, or rows that cancel; or neither.
+
+    Two rows cancel if they are equal there and have other labels. All others are decided if floats hold the values.
+    """
+    n, diagonal = len(G), G.diagonal()
+    zero = np.flatnonzero((diagonal == 0).astype(bool))
+    opposite = (G + diagonal == 0).astype(bool)  # ||z_i + z_j||² = 0
+    twins = [zero[:1]] if len(zero) else np.argwhere(opposite & opposite.T)
+    if len(twins):
+        return None, np.isin(np.arange(n), twins[0]).astype(int).astype(object)
+    if n > MOST_DECIDED:
+        return None, None
+    common = math.gcd(*G.ravel().tolist())
+    H = G // common
+    if abs(H).max() >= 1 << 53:
+        return None, None
+    decision = decide_exactly(H.astype(np.float64), deadline=deadline)
+    if decision is None:
+        return None, None
+    if decision.dual:
+        return None, np.array([*decision.dual, None], object)[:-1]
+    weights = np.zeros(n, object)
+    weights[:] = [int(v) for v in decision.weights]
+    return weights, None
 
 
 def write_run(

@@ -3,6 +3,7 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from linsep.certificates.mixed_checker import is_mixed
 from linsep.certificates.schema import MistakeBound, ProblemKey, integers
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def rounded(cert: "Certificate", name: str | ProblemKey, claim: str | MistakeBou
     value = cert.claims.get(f"{name}: {claim}")
     if value is None:
         return ""
-    counts = "mistakes" in str(claim) and not is_mixed(cert, name)
+    counts = "mistakes" in str(claim) and not names_mixed_run(cert, name)
     whole = Decimal(value).to_integral_value(ROUND_FLOOR) if counts else value
     return outward(whole, up="at most" in str(claim) or claim == WEIGHTED)
 
@@ -76,7 +77,7 @@ def _decimal(cert: "Certificate", name: str | ProblemKey, claim: str | MistakeBo
     return Decimal(cert.claims[f"{name}: {claim}"])
 
 
-def is_mixed(cert: "Certificate", name: str | ProblemKey) -> bool:
+def names_mixed_run(cert: "Certificate", name: str | ProblemKey) -> bool:
     """Return whether a name is that of a run whose shards were mixed.
 
     Examples
@@ -84,10 +85,10 @@ def is_mixed(cert: "Certificate", name: str | ProblemKey) -> bool:
     >>> from linsep import Perceptron
     >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
     >>> cert = Perceptron(shuffle=False, shards=2).fit(X, y).certificate(X, y)
-    >>> is_mixed(cert, "run"), is_mixed(cert, "bias 1"), rounded(cert, "run", "mixed mistakes")
+    >>> names_mixed_run(cert, "run"), names_mixed_run(cert, "bias 1"), rounded(cert, "run", "mixed mistakes")
     (True, False, '1')
     """
-    return bool({"mixes", "shards"} & {*cert.facts.get("runs", {}).get(name, {})})
+    return is_mixed(cert.facts.get("runs", {}).get(name, {}))
 
 
 def share(part: float, digits: int = 2) -> str:
@@ -220,7 +221,7 @@ def _run(cert: "Certificate", name: str) -> list[Line]:
     run = cert.facts["runs"][name]
     span = f"in {run['rounds']:,} rounds, {counted(run['passes'], 'pass')}"
     lines = [Line("mistakes", rounded(cert, name, "mistakes"), span)]
-    if is_mixed(cert, name):
+    if names_mixed_run(cert, name):
         over = f"sum of mu * mistakes over {mixes_in_words(cert.mixes(name))}"
         lines = [
             lines[0]._replace(note=f"of all shards, {span}"),

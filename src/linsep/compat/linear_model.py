@@ -16,6 +16,7 @@
 import inspect
 import math
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -189,6 +190,7 @@ class Stochastic(BaseEstimator):
     _averages: list[Columns]
     """The columns in training, with an average that has begun; empty if the weights that predict are all of them."""
     _dtype: Any = np.float64
+    _fitted: Callable[[], Any]
 
     def _bias_of(self, data: Any) -> float:
         return 0.0 if not self.fit_intercept else SPARSE_BIAS if sp.issparse(data) else 1.0
@@ -306,6 +308,16 @@ class Stochastic(BaseEstimator):
             raise ParameterError("fit_intercept=False, but there is an intercept to begin with: set fit_intercept=True")
         return weights
 
+    @property
+    @on_snapshot
+    def intercept_(self) -> Array:
+        """The bias of each row of `coef_`, to write to as to that."""
+        return live(self._fitted().link.s[-1], self._dtype)
+
+    @intercept_.setter
+    def intercept_(self, biases: Any) -> None:
+        self._set_published(slice(-1, None), biases)
+
     def _set_published(self, rows: slice, values: Any) -> None:
         state = self._state.whole()
         state.link.s[rows] = np.reshape(np.asarray(values, np.float64), (state.columns, -1)).T
@@ -409,16 +421,6 @@ class Classifier(Stochastic, Learner):
     @coef_.setter
     def coef_(self, weights: Any) -> None:
         self._set_published(slice(0, -1), weights)
-
-    @property
-    @on_snapshot
-    def intercept_(self) -> Array:
-        """The bias of each row of `coef_`, to write to as to that."""
-        return live(self._fitted().link.s[-1], self._dtype)
-
-    @intercept_.setter
-    def intercept_(self, biases: Any) -> None:
-        self._set_published(slice(-1, None), biases)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -561,16 +563,6 @@ class RegressorBase(Stochastic, Regressor):
     @coef_.setter
     def coef_(self, weights: Any) -> None:
         self._set_published(slice(0, -1), weights)
-
-    @property
-    @on_snapshot
-    def intercept_(self) -> Array:
-        """The bias of each row of `coef_`, to write to as to that."""
-        return live(self._fitted().link.s[-1], self._dtype)
-
-    @intercept_.setter
-    def intercept_(self, biases: Any) -> None:
-        self._set_published(slice(-1, None), biases)
 
     @all_or_nothing
     def sparsify(self) -> Self:

@@ -81,7 +81,6 @@ class ErrorPolicy:
         self.path = None if quarantine is None else Path(quarantine)
         self.deferred = deferred
         self.rejected = 0
-        self.first: DataError | None = None
         self.error: DataError | None = None
         self.lines: list[int] = []
         """The lines of the malformed rows of the last part, from 0 at the part's first."""
@@ -103,7 +102,6 @@ class ErrorPolicy:
                 if self.deferred:
                     return
                 raise error
-            self.first = self.first or error
             self.rejected += 1
             if self.path is not None:
                 self._file = self._file or self._open(self.path)

@@ -1,11 +1,11 @@
 """Parts of files, which threads, processes and machines read independently."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -81,6 +81,14 @@ class Part(NamedTuple):
         return "; ".join(f"{span.file}, {span.unit} {span.begin:,} to {span.end:,}" for span in self.spans)
 
 
+class Spanned(Protocol):
+    """A part of files, or of a dataframe in memory that is read as a file is."""
+
+    @property
+    def spans(self) -> Sequence[Any]:
+        """The ranges: each is a :class:`Span`, or has its `file`, `path`, `source` and `check`."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """Settings of the readers of parts; small, unless the columns have many names."""
@@ -89,8 +97,6 @@ class Reading:
     dtype: Any
     on_error: str = "raise"
     block_bytes: int = BLOCK_BYTES
-    files: int = 1
-    """Number of files."""
 
 
 def stamp_of(path: str) -> tuple[int, int]:
@@ -212,7 +218,7 @@ def _union_bits(some: Array, others: Array) -> Array:
 class PartReader:
     """One pass over a part, with a format of its own, as threads share a reading and each counts for itself."""
 
-    def __init__(self, part: Part, reading: Reading) -> None:
+    def __init__(self, part: Spanned, reading: Reading) -> None:
         self.part, self.reading = part, reading
         self.form = reading.form.for_part()
         self.policy = ErrorPolicy(reading.on_error)
@@ -289,7 +295,7 @@ class PartRows:
     [array([[1., 0.]]), array([[0., 3.]])]
     """
 
-    def __init__(self, part: Part, reading: Reading) -> None:
+    def __init__(self, part: Spanned, reading: Reading) -> None:
         self._pass = PartReader(part, reading)
         self._stored = _in_place(part, reading)
         self._rows = list(self._pass) if self._stored is None else []
@@ -315,7 +321,7 @@ class PartRows:
         return self._pass.dataset(self._rows, form) if self._stored is None else self._stored
 
 
-def profile_of(part: Part, reading: Reading) -> Profile:
+def profile_of(part: Spanned, reading: Reading) -> Profile:
     """Return what a part holds, after one pass over it in bounded memory; parameters as in :class:`PartRows`."""
     reader, builder = PartReader(part, reading), ProfileBuilder()
     for rows in reader:
@@ -336,7 +342,7 @@ def rows_of(part: Part, reading: Reading) -> Dataset:
     return PartRows(part, reading).finish(reading.form)
 
 
-def blocks_of(part: Part, reading: Reading, block_rows: int = 10_000) -> Iterator[Dataset]:
+def blocks_of(part: Spanned, reading: Reading, block_rows: int = 10_000) -> Iterator[Dataset]:
     """Yield the rows of a part in blocks of `block_rows`, the last of which may have fewer, in bounded memory.
 
     Parameters
@@ -351,7 +357,7 @@ def blocks_of(part: Part, reading: Reading, block_rows: int = 10_000) -> Iterato
     return _blocks(part, reading, whole("block_rows", block_rows))
 
 
-def _blocks(part: Part, reading: Reading, block_rows: int) -> Iterator[Dataset]:
+def _blocks(part: Spanned, reading: Reading, block_rows: int) -> Iterator[Dataset]:
     stored, form = _in_place(part, reading), reading.form
     if stored is not None:
         with _check_unchanged(part.spans[0], form):
@@ -371,7 +377,7 @@ def _check_settled(form: Format) -> None:
         )
 
 
-def _in_place(part: Part, reading: Reading) -> Dataset | None:
+def _in_place(part: Spanned, reading: Reading) -> Dataset | None:
     """Return rows of one file in binary form as views of it; None where they must be read."""
     form = reading.form
     if not isinstance(form, NpzFormat) or len(part.spans) > 1:
@@ -388,8 +394,6 @@ def _in_place(part: Part, reading: Reading) -> Dataset | None:
         X = as_csr(X.data, X.indices, X.indptr, form.width)
     return replace(data, X=X, feature_names=form.feature_names, form=form)
 
-
-__all__ = ["Part", "PartRows", "Plan", "Profile", "Reading", "Span", "blocks_of", "profile_of", "rows_of"]
 
 NOT_HERE = {
     "quarantine": "rows can't be quarantined by several readers at once: use on_error='skip', or 'raise'",
@@ -478,7 +482,7 @@ class Plan:
     @property
     def reading(self) -> Reading:
         """Return the settings of the readers of parts."""
-        return Reading(self.form, self.dtype, self.on_error, self._reader.block_bytes, len(self.sources))
+        return Reading(self.form, self.dtype, self.on_error, self._reader.block_bytes)
 
     def parts(self, count: int) -> list[Part]:
         """Return at most `count` parts of about equal size, in the order of the files, none of them without bytes.
@@ -513,3 +517,6 @@ class Plan:
         columns, width = found.columns[self.form.first :], self.form.width
         columns = np.concatenate([columns, np.zeros(max(0, width - len(columns)), bool)])[:width]
         return found._replace(seen=np.packbits(columns))
+
+
+__all__ = ["Part", "PartRows", "Plan", "Profile", "Reading", "Span", "blocks_of", "profile_of", "rows_of"]

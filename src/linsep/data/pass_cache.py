@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -98,10 +99,10 @@ def cache_key(sources: Sequence[Source], options: dict[str, Any]) -> str:
     return _digest([VERSION, code_digest(), _paths(sources), [source.stamp() for source in sources], options])
 
 
+@cache
 def code_digest() -> str:
     """Return a digest of the engine's source files and of all files of linsep.data."""
-    folder = Path(__file__).parents[1]
-    return engine_digest(folder, *sorted(inner for inner in folder.iterdir() if inner.is_dir()))
+    return engine_digest(*sorted({file.parent for file in Path(__file__).parent.rglob("*.py")}))
 
 
 def fresh(path: str | os.PathLike[str], key: str) -> bool:

@@ -37,16 +37,14 @@ from linsep.data.compiled.vw import (
     MOST_HARD,
     NAMED,
     NAMES,
-    NEWLINE,
     NO_BAR,
     NUMBERED,
     REASONS,
     ROOM,
     ROWS,
     SLOTTED,
-    SPACE,
-    TAB,
     TOO_MANY,
+    most_in,
     read_rows,
 )
 from linsep.data.errors import RowError, quote
@@ -178,8 +176,7 @@ def parse(
     """
     written, text = text, text.view() if words is None else words.text
     text.flags.writeable = False  # the reader is compiled once, for texts that can't be written to
-    most_rows = int(np.count_nonzero(text == NEWLINE))
-    most_entries = int(np.count_nonzero(text == SPACE) + np.count_nonzero(text == TAB)) + 1  # a blank precedes each
+    most_rows, most_entries = most_in(text)
     labels, importances, places = np.empty(most_rows + 1), np.empty(most_rows + 1), np.empty(most_rows, np.int64)
     indptr = np.zeros(most_rows + 1, np.int64)
     indices, values = arena.reserve(most_entries, np.int32, dtype)

@@ -337,7 +337,7 @@ def vote_parts(runs: Sequence[StudyRun]) -> list[Part]:
             "The last hypothesis depends on the last few rows and jumps; a vote or an average is steadier, and mostly "
             "better. Dashed: each hypothesis divided by its length first.",
         ),
-        Table(["answer", *columns], rows),
+        Table(["readout", *columns], rows),
     ]
 
 

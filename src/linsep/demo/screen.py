@@ -130,7 +130,7 @@ class Screen:
 
 def vote_table(runs: Sequence[StudyRun]) -> Table:
     """Return a table of methods by degrees, at the end of each run."""
-    made = table("answer", *(f">d = {run.degree}, T = {run.epochs[-1]:g}" for run in runs), pad=True)
+    made = table("readout", *(f">d = {run.degree}, T = {run.epochs[-1]:g}" for run in runs), pad=True)
     least = [min(shares[-1] for shares in run.errors.values()) for run in runs]
     for method in METHODS:
         errors = [run.errors[method][-1] for run in runs]

@@ -2,6 +2,6 @@
 
 from linsep.distributed.cluster import ClusterError, local_workers
 from linsep.distributed.predicting import evaluate, predict, predictions
-from linsep.distributed.training import Progress, fit
+from linsep.distributed.training import TrainingStatus, fit
 
-__all__ = ["ClusterError", "Progress", "evaluate", "fit", "local_workers", "predict", "predictions"]
+__all__ = ["ClusterError", "TrainingStatus", "evaluate", "fit", "local_workers", "predict", "predictions"]

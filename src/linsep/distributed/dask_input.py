@@ -30,6 +30,7 @@ from linsep.distributed.shard import (
     unify,
 )
 from linsep.engine.runtime import split
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 AFTERWARDS = -10
 """The priority of partitions to predict: those that are computed are predicted before others are computed."""
@@ -194,14 +195,14 @@ class FrameInput(Collection):
 
         for name, reason in NOT_HERE.items():
             if name in options or options.get("on_error") == name:
-                raise ValueError(reason)
+                raise ParameterError(reason)
         refuse_lost([frame], engine)
         name = "the dataframe"
         self._engine, self._reader = engine, Reader(_schema(frame, name, engine).empty_table(), **options)
         self._reader.sources[0].name = name
         form = self.form
         if not isinstance(form, Table):
-            raise ValueError(f"format={form.name!r}: a dataframe is a table, leave it out")
+            raise ParameterError(f"format={form.name!r}: a dataframe is a table, leave it out")
         form.sniff(self._reader.sources)
         used = _columns_of(form)
         partitions = _cut(frame[[column for column in frame.columns if str(column) in used]], engine)
@@ -277,7 +278,7 @@ def _columns_of(form: Table) -> set[str]:
 
 
 def refuse_lost(collections: list[Any], engine: Engine) -> None:
-    """Raise a ValueError if partitions are held by a cluster that client= does not name."""
+    """Raise a ParameterError if partitions are held by a cluster that client= does not name."""
     if isinstance(engine, Cluster):
         return
     try:
@@ -285,20 +286,24 @@ def refuse_lost(collections: list[Any], engine: Engine) -> None:
     except ImportError:  # then there are none
         return
     if futures_of(collections):
-        raise ValueError("its partitions are kept by the workers of a cluster: give client=, whose workers they are")
+        raise ParameterError(
+            "its partitions are kept by the workers of a cluster: give client=, whose workers they are"
+        )
 
 
 def _check_array(X: Any) -> None:
-    """Raise a ValueError unless a Dask array is a table of numbers, cut between rows."""
+    """Raise an InvalidDataError unless a Dask array is a table of numbers, cut between rows."""
     if X.ndim != 2:
         cure = "X[:, None] has one feature" if X.ndim == 1 else "reshape it to (rows, features)"
-        raise ValueError(f"X has {X.ndim} dimension{'s' * (X.ndim != 1)}, and must have 2: {cure}")
+        raise InvalidDataError(f"X has {X.ndim} dimension{'s' * (X.ndim != 1)}, and must have 2: {cure}")
     if X.numblocks[1] > 1:
-        raise ValueError(
+        raise InvalidDataError(
             f"X is cut between its columns, into {X.numblocks[1]} chunks: X.rechunk({{1: -1}}) keeps rows in one"
         )
     if X.dtype is None or X.dtype.kind not in "biuf":
-        raise ValueError(f"X holds {X.dtype}, and no numbers: X.astype(float) if it can be; words are read from tables")
+        raise InvalidDataError(
+            f"X holds {X.dtype}, and no numbers: X.astype(float) if it can be; words are read from tables"
+        )
 
 
 def _labels(X: Any, y: Any) -> list[Any]:
@@ -308,22 +313,26 @@ def _labels(X: Any, y: Any) -> list[Any]:
     chunks = X.chunks[0]
     if type(y).__name__ == "Series" and hasattr(y, "to_delayed"):  # a column of a Dask dataframe
         if y.npartitions != len(chunks):
-            raise ValueError(f"X has {len(chunks)} partitions and y has {y.npartitions}: cut both at the same rows")
+            raise InvalidDataError(
+                f"X has {len(chunks)} partitions and y has {y.npartitions}: cut both at the same rows"
+            )
         return y.to_delayed()
     if not isinstance(y, da.Array):
         if hasattr(y, "__dask_graph__"):
             raise TypeError(f"y is a {type(y).__name__}: it is a Dask array, a column of a dataframe, or an array")
         y = np.asarray(y)
     if y.ndim != 1:
-        raise ValueError(f"y has {y.ndim} dimensions, and must have 1: a label for each row; y[:, 0] is a column")
+        raise InvalidDataError(f"y has {y.ndim} dimensions, and must have 1: a label for each row; y[:, 0] is a column")
     unknown = bool(np.isnan([sum(chunks), y.shape[0]]).any())
     if unknown and (not isinstance(y, da.Array) or y.numblocks[0] != len(chunks)):
-        raise ValueError(
+        raise InvalidDataError(
             "how many rows the chunks of X or y have is not known, so that y can't be cut as X is: "
             "X.compute_chunk_sizes() and y.compute_chunk_sizes() find out"
         )
     if not unknown and y.shape[0] != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels: inconsistent numbers of samples")
+        raise InvalidDataError(
+            f"X has {X.shape[0]} rows and y has {y.shape[0]} labels: inconsistent numbers of samples"
+        )
     if isinstance(y, da.Array):
         return (y if unknown else y.rechunk((chunks,))).to_delayed().ravel().tolist()
     return np.split(y, np.cumsum(chunks)[:-1])

@@ -10,7 +10,7 @@ from linsep.distributed import work
 from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
 from linsep.distributed.shard import Task
-from linsep.distributed.sources import Source, source_of
+from linsep.distributed.sources import ShardSource, source_of
 from linsep.engine.arrays import Array
 from linsep.evaluation.scoring import Scores, scoring_of
 from linsep.validation.errors import ParameterError
@@ -98,7 +98,7 @@ def evaluate(
 @contextmanager
 def _opened(
     model: Any, source: Any, y: Any, client: Any, n_jobs: int | None, options: dict[str, Any]
-) -> Iterator[tuple[Source, Engine, Sequence[Task], Any]]:
+) -> Iterator[tuple[ShardSource, Engine, Sequence[Task], Any]]:
     """Give the source, the engine, the shards, and how they are read."""
     if getattr(model, "form_", None) is not None:
         options = {"like": model, **options}
@@ -108,7 +108,7 @@ def _opened(
         yield opened, engine, tasks, opened.reading
 
 
-def tasks_of(source: Source, engine: Engine) -> Sequence[Task]:
+def tasks_of(source: ShardSource, engine: Engine) -> Sequence[Task]:
     """Return the shards to predict, once it is settled how they are read."""
     tasks = source.tasks()
     if not source.settled:

@@ -12,7 +12,7 @@ from linsep.data.blocks import BLOCK_BYTES, Clock
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError, ErrorPolicy
 from linsep.data.format import ReadPass
-from linsep.data.parts import Part, PartRows, Profile, Reading, Span, blocks_of, merge_profiles, profile_of
+from linsep.data.parts import Part, PartRows, Profile, Reading, blocks_of, merge_profiles, profile_of
 from linsep.data.rows import NO_INDEX
 from linsep.data.sources import Source
 from linsep.engine.arrays import Array
@@ -56,11 +56,6 @@ class FileShard(NamedTuple):
     """A part of files: ranges of bytes, row groups or rows."""
 
     part: Part
-
-    @property
-    def spans(self) -> Sequence[Span]:
-        """The ranges of the files."""
-        return self.part.spans
 
     @property
     def memory(self) -> int:
@@ -220,22 +215,17 @@ class FrameShard(NamedTuple):
         """The memory that the rows may take."""
         return FRAMED * sum(int(span.frame.memory_usage(index=False).sum()) for span in self.spans)
 
-    @property
-    def _part(self) -> Any:
-        """The shard as a part of files: its spans are read in the same way."""
-        return self
-
     def scan(self, reading: Reading) -> Profile:
         """Return the number of rows, the labels and the columns."""
-        return profile_of(self._part, reading)
+        return profile_of(self, reading)
 
     def load(self, reading: Reading) -> PartRows:
         """Read all rows."""
-        return PartRows(self._part, reading)
+        return PartRows(self, reading)
 
     def blocks(self, reading: Reading, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks."""
-        return blocks_of(self._part, reading, rows)
+        return blocks_of(self, reading, rows)
 
     def columns(self) -> Any:
         """Return the schema of the columns."""

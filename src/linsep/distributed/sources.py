@@ -15,7 +15,7 @@ IN_MEMORY = ("numpy", "pandas", "polars", "pyarrow", "scipy")
 """Libraries whose tables and arrays are in memory."""
 
 
-class Source(Protocol):
+class ShardSource(Protocol):
     """Rows, cut into shards."""
 
     name: str
@@ -119,7 +119,7 @@ class Files:
         return [task.shard.identity for task in tasks]
 
 
-def source_of(source: Any, y: Any, options: dict[str, Any], engine: Engine | None = None) -> Source:
+def source_of(source: Any, y: Any, options: dict[str, Any], engine: Engine | None = None) -> ShardSource:
     """Return the source of files or of a Dask collection, whose partitions an engine computes."""
     library = type(source).__module__.partition(".")[0]
     if library == "dask":
@@ -134,7 +134,7 @@ def source_of(source: Any, y: Any, options: dict[str, Any], engine: Engine | Non
     return Files(source, options)
 
 
-def _collection(source: Any, y: Any, options: dict[str, Any], engine: Engine) -> Source:
+def _collection(source: Any, y: Any, options: dict[str, Any], engine: Engine) -> ShardSource:
     """Return the source of a Dask array or dataframe; other collections are refused."""
     from linsep.distributed.dask_input import ArrayInput, FrameInput
 

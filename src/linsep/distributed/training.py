@@ -31,13 +31,13 @@ from linsep.validation.errors import ParameterError
 from linsep.validation.labels import clean
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner)
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 SHARDS = 8
 """The default number of shards; it changes the model, so it does not depend on the number of workers."""
 
 
-class Progress(NamedTuple):
+class TrainingStatus(NamedTuple):
     """The progress of a training."""
 
     epoch: int
@@ -63,12 +63,12 @@ class Progress(NamedTuple):
     """True if no worker is left, and the training waits for one."""
 
 
-Report = Callable[[Progress], None]
+Report = Callable[[TrainingStatus], None]
 
 
 def fit(
     learner: AnyLearner, source: Any, y: Any = None, *, client: Any = None, epochs: int | None = None,
-    checkpoint: Path | None = None, progress: Report | None = None, **options: Any,
+    checkpoint: PathLike | None = None, progress: Report | None = None, **options: Any,
 ) -> AnyLearner:  # fmt: skip
     r"""Train a learner on shards of data that need not fit into memory, by threads or by the workers of a cluster.
 
@@ -96,7 +96,7 @@ def fit(
         A model file that is written after every epoch. If it exists, from the same learner and data, training resumes
         from it, and gives the same weights as an uninterrupted run.
     progress : callable, optional
-        Called with a :class:`Progress` after every shard.
+        Called with a :class:`TrainingStatus` after every shard.
     **options
         The options of :func:`linsep.read` and of the format.
 
@@ -157,7 +157,7 @@ class DistributedTraining:
         self.source = source_of(source, y, options, engine)
         self.twin = clone(learner)
         self._progress, self._began, self._sent = progress, perf_counter(), 0
-        self._last = Progress(0, 0, 0, 0, 0, 0, 0.0)
+        self._last = TrainingStatus(0, 0, 0, 0, 0, 0, 0.0)
         engine.notice = self._report_waiting
         self._rows = self._rejected = 0
 
@@ -166,7 +166,7 @@ class DistributedTraining:
         source, twin = self.source, self.twin
         tasks = source.shards(count)
         profiles = []
-        with closing(self.engine.each(work.profile, tasks, work.ScanJob(self.name, source.reading))) as each:
+        with closing(self.engine.each(work.profile, tasks, (self.name, source.reading))) as each:
             for found in each:
                 profiles.append(found)
                 self._rows, self._rejected = self._rows + found.rows, self._rejected + found.rejected
@@ -189,12 +189,13 @@ class DistributedTraining:
         twin, shared = self.twin, work.Job(self.name, self.source.reading, self.twin)
         with closing(self.engine.each(work.count, self.tasks, shared)) as tallies:
             tally = next(tallies)
+            self._report(1, 1, len(self.tasks))
             for done, more in enumerate(tallies, 2):
                 tally = tally.joined(more)
                 self._report(1, done, len(self.tasks))
-        self._take_over(twin._go_on_with(tally, profile.labels, open_labels=False))
+        self._take_over(twin._resume_with(tally, profile.labels, open_labels=False))
 
-    def train(self, epochs: int | None, path: Path | None) -> None:
+    def train(self, epochs: int | None, path: PathLike | None) -> None:
         """Learn all shards, epoch after epoch, and mix."""
         twin = self.twin
         profile = self.profile(twin.shards or SHARDS)
@@ -290,7 +291,7 @@ class DistributedTraining:
             rows, mistakes, errors = int(tally.rounds[0]), int(tally.counts[MISTAKES].sum()), state.errors
         seconds = perf_counter() - self._began
         gone = self.engine.gone
-        self._last = Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone)
+        self._last = TrainingStatus(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone)
         self._progress(self._last)
 
     def _report_waiting(self) -> None:

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from linsep.data.dataset import Dataset
 from linsep.data.parts import Profile
@@ -17,6 +18,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
 from linsep.estimators.base.bias import first_entries
 from linsep.evaluation.scoring import Scoring, predictions, scoring_of
+from linsep.models.pipelines import last_of
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gain_of
@@ -101,25 +103,18 @@ ROWS = 20_000
 """Rows that are predicted at a time."""
 STREAMED = 10_000
 """Rows that are learned at a time, if not all fit into memory."""
-Reading = Any
+AnyReading = Any
 """The reading of rows: a Reading of files and tables, or an ArrayReading."""
 METHODS = {"labels": "predict", "scores": "decision_function", "probabilities": "predict_proba"}
 """The method of a model for each kind of prediction."""
-
-
-class ScanJob(NamedTuple):
-    """The data that the scans of all shards share."""
-
-    run: str
-    """The name under which rows are cached."""
-    reading: Reading
 
 
 class Job(NamedTuple):
     """The data that all shards share in all epochs."""
 
     run: str
-    reading: Reading
+    """The name under which rows are cached."""
+    reading: AnyReading
     learner: Any
     """Without its state, but with its classes, its number of features and its seed."""
     distinct: bool = False
@@ -137,7 +132,7 @@ class Epoch(NamedTuple):
 class Question(NamedTuple):
     """The prediction to make: what all shards share."""
 
-    reading: Reading
+    reading: AnyReading
     model: Any
     what: str = "labels"
 
@@ -150,13 +145,13 @@ class Examples(NamedTuple):
     weights: Array
 
 
-def profile(task: Task, shared: ScanJob) -> Profile:
+def profile(task: Task, shared: tuple[str, AnyReading]) -> Profile:
     """Return the number of rows, the labels and the columns of a shard; cache its rows if there is room."""
-    shard = task.shard
-    if not ROW_CACHE.has_room(shared.run, shard.memory):
-        return scan(task, shared.reading)
-    rows: LoadedRows = shard.load(shared.reading)
-    ROW_CACHE.keep(shared.run, task.number, rows, rows.nbytes)
+    shard, (run, reading) = task.shard, shared
+    if not ROW_CACHE.has_room(run, shard.memory):
+        return scan(task, reading)
+    rows: LoadedRows = shard.load(reading)
+    ROW_CACHE.keep(run, task.number, rows, rows.nbytes)
     return rows.profile
 
 
@@ -198,7 +193,7 @@ def count(task: Task, shared: Job) -> ClassCounts:
     return tally
 
 
-def scan(task: Task, reading: Reading) -> Profile:
+def scan(task: Task, reading: AnyReading) -> Profile:
     """Return the number of rows, the labels and the columns of a shard; cache nothing."""
     found: Profile = task.shard.scan(reading)
     return found
@@ -209,7 +204,7 @@ def columns(task: Task, _: None) -> Any:
     return task.shard.columns()
 
 
-def words(task: Task, reading: Reading) -> dict[str, Any]:
+def words(task: Task, reading: AnyReading) -> dict[str, Any]:
     """Return the state of a form that has read a dataframe's shard: words, n-grams and their counts."""
     state: dict[str, Any] = task.shard.words(reading)
     return state
@@ -224,7 +219,9 @@ def predict(task: Task, question: Question) -> Array:
 
 def no_predictions(model: Any, what: str) -> Array:
     """Return a model's predictions for no rows, of the right type and shape."""
-    return getattr(model, METHODS[what])(np.zeros((1, model.n_features_in_)))[:0]
+    last = last_of(model)  # a pipeline predicts as its last step does
+    found: Array = getattr(last, METHODS[what])(csr_array((1, last.n_features_in_)))[:0]
+    return found
 
 
 def evaluate(task: Task, question: Question) -> Scoring:

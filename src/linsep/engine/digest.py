@@ -1,8 +1,9 @@
 """Identify compiled code on disk by a digest of its source.
 
 Numba's cache depends on the kernel's own file only. The digest covers the rest: every file of this package's engine
-and, for a rule, its fields, its step's bytecode and all that it reads, found recursively. It is captured by the kernel,
-so that a change anywhere gives other machine code. Where the digest can't be known, None: compile in each process.
+and, for a rule, its fields, the bytecode of its methods and all that they read, found recursively. It is captured by
+the kernel, so that a change anywhere gives other machine code. Where the digest can't be known, None: compile in each
+process.
 """
 
 import hashlib
@@ -27,11 +28,12 @@ def engine_digest(*more: Path) -> str:
 
 def digest_of(rule: Any) -> str | None:
     """Return the digest of a kernel that a rule drives; None if the rule's code can't be identified."""
-    step, fields, home = (rule.step, getattr(rule, "loss", None)), rule._fields, sys.modules.get(rule.__module__)
+    methods = rule.step, getattr(rule, "loss", None), getattr(rule, "pull", None)
+    fields, home = rule._fields, sys.modules.get(rule.__module__)
     if home is None or rule.__module__ == "__main__" or vars(home).get(rule.__qualname__) is not rule:
         return None
     try:
-        lines = [engine_digest(), *fields, *_identity(step, set())]
+        lines = [engine_digest(), *fields, *_identity(methods, set())]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
     except UnknownValueError:
         return None

@@ -519,7 +519,7 @@ class Body:
             case ast.Subscript():
                 value, place = map(self.writer.lifted, self._several([node.value, node.slice], out))
                 return ast.Subscript(value, place)
-            case ast.Slice():
+            case ast.Slice(step=None):
                 parts = [None if part is None else self.plain(part, out) for part in (node.lower, node.upper)]
                 return ast.Slice(*parts)
             case _:

@@ -328,8 +328,10 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
 def learn_pairs(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     """Return the pass of a rule over rows for columns that are one binary classifier: the true class against its rival.
 
-    Called like :func:`learn_classes`, without `base` and what follows.
+    Called like :func:`learn_classes`, without `base` and what follows. The pass neither pulls weights nor sums losses.
     """
+    if Link is Clipped or hasattr(Readout, "losses"):
+        raise TypeError(f"no pass over pairs of classes for {Link.__name__} weights and the readout {Readout.__name__}")
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
     RowRoom = room_kind(Data)
 

@@ -20,8 +20,6 @@ from functools import cache
 from numbers import Real
 from typing import Any, TypeVar
 
-from linsep.engine.arrays import Array
-
 Rule = TypeVar("Rule", bound=type)
 
 PLAIN = ["self", "score", "y", "xx"]
@@ -105,19 +103,6 @@ def takes_weights(rule: type) -> bool:
 def takes_targets(rule: type) -> bool:
     """Return whether the rule's y is any number, not only -1 or +1."""
     return bool(getattr(rule, "targets", False))
-
-
-def check_weights(rule: Any, weights: Array) -> None:
-    """Raise a ValueError that names the first weight other than 0 and 1 if the rule's steps can't be multiplied."""
-    if takes_weights(type(rule)):
-        return
-    strange = weights[(weights != 0) & (weights != 1)]
-    if len(strange):
-        name = type(rule).__name__
-        raise ValueError(
-            f"a row or class has weight {strange[0]:g}, but {name} projects on each row's constraint, so that a weight "
-            "other than 0 or 1 has no meaning: omit sample_weight and class_weight, or use PassiveAggressive"
-        )
 
 
 def check_rule(rule: Any) -> None:

@@ -514,7 +514,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         """Let `partial_fit` learn in place inside of the block, as the learner's own `_training_in_place` does.
 
         Otherwise it learns on a copy. `estimator_` is there from the block's beginning, even if nothing has been
-        learned yet. If a call raises here, the model is of no use any more.
+        learned yet. If a call raises here, the model is unusable.
         """
         self.estimator_, self._in_place = self._own(), True
         try:
@@ -522,6 +522,15 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
                 yield
         finally:
             del self._in_place
+
+    def __copy__(self) -> Self:
+        """Return an independent model: training one does not change the other."""
+        twin = type(self).__new__(type(self))
+        own = {name: value for name, value in vars(self).items() if name in ("estimator_", "members_")}
+        if own.get("estimator_") is self.estimator:  # a prefit learner: it is copied before it is trained
+            del own["estimator_"]
+        twin.__dict__.update(vars(self) | copy.deepcopy(own))
+        return twin
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self) and is_fitted(self.estimator_)

@@ -7,13 +7,16 @@ from typing import Any, ClassVar, Literal, Unpack
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from linsep.certificates.certify import LabelledRows
+from linsep.certificates.theorems import KernelPerceptronTheorem, Theorem
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.online import SharedButIntercept
 from linsep.estimators.base.own_rule import check_own_rule
+from linsep.estimators.base.run_certificate import NO_THEOREM
 from linsep.estimators.base.voter import Voter
-from linsep.kernels.functions import NAMES, kernel_named
+from linsep.kernels.functions import NAMES, Linear, Polynomial, kernel_named
 from linsep.rules import Perceptron as Rule
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
@@ -22,6 +25,13 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries
 
 MEGABYTE = 1 << 20
+ABOUT = (
+    "the claims about the data are about the features given; those about the run are about the kernel's feature space"
+)
+NOT_REPLAYED = (
+    "the run is not replayed: the exact check covers polynomial and linear kernels, and this kernel is another; the "
+    "claims are about the data alone, in the features given"
+)
 NO_STREAM = "a precomputed kernel covers all rows: use fit, or a kernel that is computed from the rows"
 
 
@@ -137,11 +147,41 @@ class KernelPerceptron(Voter):
         return self._learn_alone(x, y)
 
     def certificate(self, X: Any, y: Any, **plan: Any) -> Any:
-        """Refuse: a certificate is about separators in the features that are given."""
-        raise ParameterError(
-            "a certificate is about separators in the features given, and these are in a kernel's: write them out with "
-            "linsep.transforms.Polynomial, and certify VotedPerceptron's run on them"
-        )
+        """Certify the data in the features given, and the run in the kernel's feature space.
+
+        Polynomial and linear kernels are covered, for two classes and for each class against the rest: every round is
+        replayed in integers and held against Novikoff's bound in the feature space. With other kernels, the claims are
+        about the data alone. For the parameters, see :meth:`linsep.Perceptron.certificate`.
+
+        Examples
+        --------
+        >>> from linsep import KernelPerceptron, verify
+        >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
+        >>> cert = KernelPerceptron(degree=2, shuffle=False, max_iter=20).fit(X, y).certificate(X, y)
+        >>> cert.verdict, cert.claims["run: verdict in the feature space"], bool(verify(cert, X, y))
+        ('not separable', 'separable', True)
+        """
+        if self.kernel == "precomputed":
+            raise ParameterError(
+                "a certificate is about rows, and a precomputed kernel has none: use kernel='poly' or 'linear', or "
+                "certify the rows alone with linsep.certify(X, y)"
+            )
+        return super().certificate(X, y, **plan)
+
+    def _theorem(self) -> tuple[Theorem | None, list[str]]:
+        state = self._fitted()
+        kernel = None if state.history is None else state.history.kernel
+        if type(state.rule) is not Rule or state.pair:
+            return None, [NO_THEOREM.format(type(self).__name__ + " in pairs of classes" * state.pair)]
+        if isinstance(kernel, Linear):
+            return KernelPerceptronTheorem(1, 1.0, 0.0), [*self._of_the_readout(), ABOUT]
+        if isinstance(kernel, Polynomial):
+            theorem = KernelPerceptronTheorem(int(kernel.degree), float(kernel.gamma), float(kernel.coef0))
+            return theorem, [*self._of_the_readout(), ABOUT]
+        return None, [NOT_REPLAYED]
+
+    def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
+        return True  # the checker replays every round in integers, and refuses other rows
 
     @property
     def dual_coef_(self) -> Array:

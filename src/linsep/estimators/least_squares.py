@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted
 
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution, refuse_infinite
@@ -397,7 +397,7 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
         triangle = None if first else self._sums_so_far(data.n_features, data.bias)
         if not first and (targets.shape[1] != self._weights.shape[1] or self._flat != flat):
             had = self._weights.shape[1]
-            raise ValueError(f"y has the shape {np.shape(y)}, but had {had} targets in the first call")
+            raise InvalidDataError(f"y has the shape {np.shape(y)}, but had {had} targets in the first call")
         return self._take(self._least_squares(data, targets, weights, triangle), data.bias)
 
     @on_snapshot
@@ -411,9 +411,10 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
 
     @property
     def coef_(self) -> Array:
-        """The weights, (features,), or (targets, features) if y was a table."""
+        """The weights, (features,), or (targets, features) if y was a table; a read-only array."""
         check_is_fitted(self)
-        return self._weights[:-1, 0] if self._flat else self._weights[:-1].T
+        weights: Array = frozen(self._weights[:-1, 0] if self._flat else self._weights[:-1].T)
+        return weights
 
     @property
     def intercept_(self) -> Any:
@@ -436,7 +437,7 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
         bias = float(self.fit_intercept) if reset else self._bias
         data = canonical(self, X, bias=bias, reset=reset)
         if y is None:
-            raise ValueError("this learner requires y to be passed, but the target y is None")
+            raise InvalidDataError("this learner requires y to be passed, but the target y is None")
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if values.ndim not in (1, 2) or len(values) != data.n_rows:
             raise InvalidDataError(

@@ -176,12 +176,12 @@ class LinearProgram(BatchLearner):
         if found.separable:
             return self._solution(found, verdict_=_separator_verdict(found), **_bracket(found))
         hinge = least_error(*rows, budget=budget)
-        answer = found._replace(
+        solution = found._replace(
             weights=hinge.weights, separable=hinge.separable, iterations=found.iterations + hinge.iterations,
             converged=found.converged and hinge.converged,
         )  # fmt: skip
         facts = _bracket(found) | _sums(hinge)
-        return self._solution(answer, verdict_=_witness_verdict(found, hinge), **facts)
+        return self._solution(solution, verdict_=_witness_verdict(found, hinge), **facts)
 
     def _counted(self, found: ZeroOne, rows: int) -> BatchSolution:
         facts = {"errors_": found.errors, "errors_bound_": found.bound, "mistaken_": found.mistaken}

@@ -224,7 +224,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
                 warnings.warn(f"{type(self).__name__} {trouble}", ConvergenceWarning, stacklevel=2)
             return self
         super().fit(X, y, sample_weight)
-        self._forget_proof()
+        self._forget_facts()
         return self
 
     @available_if(goes_row_by_row)
@@ -233,9 +233,9 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> BatchProblem:
-        goes_on, before = self.warm_start and hasattr(self, "_state"), getattr(self, "n_features_in_", 0)
+        resumes, before = self.warm_start and hasattr(self, "_state"), getattr(self, "n_features_in_", 0)
         problem = super()._problem(X, y, sample_weight)
-        if goes_on and (problem.data.n_features != before or not np.array_equal(problem.classes, self.classes_)):
+        if resumes and (problem.data.n_features != before or not np.array_equal(problem.classes, self.classes_)):
             raise ParameterError("warm_start: other features or classes than those of the last fit; set it to False")
         return problem
 
@@ -318,17 +318,13 @@ class LogisticRegression(OnlineLearner, BatchLearner):
 
     def _follow(self, state: TrainingState, rows: int | None) -> None:
         super()._follow(state, rows)
-        self._forget_proof()
+        self._forget_facts()
 
     def _check_facts(self) -> None:
         super()._check_facts()
         infinite, cause = getattr(self, "infinite_", False), getattr(self, "cause_", None)
         if (cause is not None and cause > self.n_features_in_) or (not infinite and cause is not None):
             raise ValueError(f"its cause_ is {cause!r:.20}, the column of no weight that grows forever")
-
-    def _forget_proof(self) -> None:
-        for name in self._facts:
-            self.__dict__.pop(name, None)
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         if self.solver in SOLVERS:

@@ -200,7 +200,7 @@ class NaiveBayes(BatchLearner):
             self._validate_params()
         self._add_names(x)
         if not hasattr(self, "n_features_in_"):
-            raise ValueError(NO_WIDTH)
+            raise InvalidDataError(NO_WIDTH)
         indices, values, _ = self._entries_of(x)
         refuse_other_columns(indices, self.n_features_in_, named=self._names is not None)
         row = single_row(indices, values, self.n_features_in_, self._bias)
@@ -213,16 +213,16 @@ class NaiveBayes(BatchLearner):
 
     def _widen_counts(self, more: int) -> None:
         if self._tally.kind == "categorical":
-            raise ValueError("the variables of new columns are not known: name them in groups=, and fit again")
+            raise ParameterError("the variables of new columns are not known: name them in groups=, and fit again")
         self._replace_counts(self._tally.widened(more))
 
     def _count_rows(self, problem: tuple[BatchProblem, Array, bool], first: bool) -> Self:
         (data, codes, weights, known), places, is_open = problem
         tally = self._started(len(known), data.n_features) if first else self._resumed(data.n_features)
         tally = tally.admitted(places) if len(places) else tally
-        return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
+        return self._resume_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
 
-    def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
+    def _resume_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
         """Replace the classes and the counts; the weights are computed from them when they are first used."""
         self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
         self.open_labels_ = open_labels

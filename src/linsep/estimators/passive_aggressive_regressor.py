@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.readouts import UPDATES
+from linsep.engine.runtime import uninterrupted
 from linsep.estimators.base.batch import BatchSolution, solved_state
 from linsep.estimators.base.regressor import Regressor, targets_of
 from linsep.rules.passive_aggressive_regression import PassiveAggressiveRegression
@@ -23,6 +23,7 @@ from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError
 from linsep.training.epochs import order_of
 from linsep.training.single_rows import RowLearner
 from linsep.training.state import NO_WEIGHTS, StoppedError, TrainingState, as_floats
+from linsep.training.state import TOO_LARGE as SCORE_TOO_LARGE
 from linsep.training.transaction import all_or_nothing
 from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
@@ -88,7 +89,6 @@ class PassiveAggressiveRegressor(Regressor):
     array([9.])
     """
 
-    seed_: int
     n_iter_: int
     _lost = 0.0
     _columns: Columns
@@ -168,7 +168,7 @@ class PassiveAggressiveRegressor(Regressor):
         resumes = self.warm_start and hasattr(self, "_columns")
         data, targets, weights = self._checked(X, y, sample_weight, reset=not resumes)
         if not resumes:
-            self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            self.seed_ = self._draw_seed()
         columns = self._resumed() if resumes else self._begun(data.n_features)
         held = self._set_aside(data.n_rows)
 
@@ -240,72 +240,101 @@ class PassiveAggressiveRegressor(Regressor):
         target = float(y)
         if not isfinite(target):
             raise InvalidDataError(f"y is {y!r}: a target is a finite number; drop the row")
-        indices, values = self._entries(x, grows=True)
-        if self._row_learner is None:
-            self._validate_params()
-            if not hasattr(self, "_columns"):
-                self._columns = self._begun(self.n_features_in_)
-            else:
-                self._columns = self._resumed()
-            self._count_losses(self._columns)
-            if self.readout == "average" and not self._columns.averages:
-                self._columns.begin_average()
-            self._row_learner = RowLearner(self._columns.state, self._columns.state.bias, self.n_features_in_, {})
-            self.n_iter_ = 1
-        self._row_learner.learn(indices, values, False, target)
+        entries = None if self._row_learner is None else self._entries(x)
+        if self._row_learner is None or entries is None:
+            with uninterrupted():  # between the update of the weights and the publication of new names
+                return self._learn_new(x, target, self._row_learner)
+        self._learn(self._row_learner, *entries, target)
         return self
+
+    @all_or_nothing
+    def _learn_new(self, x: Any, target: float, row_learner: RowLearner | None) -> Self:
+        """Learn from one row that may add features, or follows other training."""
+        self._row_learner = row_learner
+        self._add_features(x)
+        entries = self._entries(x)
+        assert entries is not None
+        if not hasattr(self, "n_features_in_"):
+            raise InvalidDataError(
+                "the number of features is not known yet: call partial_fit first, or use named features"
+            )
+        self._learn(self._row_learner or self._prepare_learn_one(), *entries, target)
+        return self
+
+    def _learn(self, row_learner: RowLearner, indices: Array, values: Array, target: float) -> None:
+        refuse_other_columns(indices, self.n_features_in_)
+        row_learner.learn(indices, values, False, target)
+
+    def _prepare_learn_one(self) -> RowLearner:
+        """Cache what stays constant between single rows."""
+        self._validate_params()
+        columns = self._resumed() if hasattr(self, "_columns") else self._begun(self.n_features_in_)
+        self._count_losses(columns)
+        if self.readout == "average" and not columns.averages:
+            columns.begin_average()
+        self._columns, self.n_iter_ = columns, 1
+        self._row_learner = RowLearner(columns.state, columns.state.bias, self.n_features_in_, {})
+        return self._row_learner
 
     def predict_one(self, x: Any) -> float:
         """Return the value of one row; features never seen count as 0."""
         columns = self._trained()
-        indices, values = self._entries(x, grows=False)
-        return columns.value(indices, values)
+        if self._names is not None and hasattr(x, "items"):
+            indices, values = known_entries(dict(x.items()), self._names)
+            refuse_infinite(values)
+        else:
+            entries = self._entries(x)
+            assert entries is not None
+            indices, values = entries
+        known = (indices >= 0) & (indices < self.n_features_in_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = columns.value(indices[known], values[known])
+        if not isfinite(value):
+            raise InvalidDataError(SCORE_TOO_LARGE)
+        return value
 
-    def _entries(self, x: Any, grows: bool) -> tuple[Array, Array]:
-        """Return the column numbers and the values of a row; new names become features if the regressor grows."""
+    def _entries(self, x: Any) -> tuple[Array, Array] | None:
+        """Return the column numbers and the values of a row, or None if the row names a new feature."""
         if type(x) is tuple and len(x) == 2:
             indices, values, _ = entries_of_pair(*x)
         elif hasattr(x, "items"):
-            x = dict(x.items())
-            named = names_among(x)
-            if grows and named:
-                self._add_names(named)
-            if not grows and self._names is not None:
-                indices, values = known_entries(x, self._names)
-            else:
-                indices, values, _ = known_dict(x, self._names)
+            entries = known_dict(dict(x.items()), self._names)
+            if entries is None:
+                return None
+            indices, values, _ = entries
         else:
             row = np.asarray(x, np.float64)
             if row.ndim != 1:
-                raise ValueError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
-            if not hasattr(self, "n_features_in_"):
-                self.n_features_in_ = len(row)
-            if len(row) != self.n_features_in_:
-                raise ValueError(f"x has {len(row)} features, but the regressor has {self.n_features_in_}")
-            indices, values = np.flatnonzero(row), row[row != 0]
-        if not np.isfinite(values).all():
-            raise InvalidDataError("x contains NaN or infinity: fill it in, or drop the row")
-        if grows:
-            if not hasattr(self, "n_features_in_"):
-                raise ValueError(
-                    "the number of features is not known yet: call partial_fit first, or use named features"
+                raise InvalidDataError(
+                    f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions"
                 )
-            refuse_other_columns(indices, self.n_features_in_)
-        else:
-            known = (indices >= 0) & (indices < self.n_features_in_)
-            indices, values = indices[known], values[known]
+            if len(row) != self.n_features_in_:
+                raise InvalidDataError(f"x has {len(row)} features, but the regressor has {self.n_features_in_}")
+            indices, values = np.flatnonzero(row), row[row != 0]
+        refuse_infinite(values)
         return indices, values
 
-    def _add_names(self, named: list[str]) -> None:
-        """Make a feature of each new name; the weights are widened by doubling."""
+    def _add_features(self, x: Any) -> None:
+        """Make a feature of each new name in x; the weights are widened by doubling."""
+        if not hasattr(x, "items"):
+            if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
+                self.n_features_in_ = np.size(x)
+            return
+        x = dict(x.items())
+        named = names_among(x)
+        if not named:
+            if x and self._names is not None:
+                raise InvalidDataError("x numbers its columns, but the regressor's features have names")
+            return
         if self._names is None:
             if getattr(self, "n_features_in_", 0) > 0:
-                raise ValueError(NO_NAMES)
-            self._names, self.n_features_in_ = {}, 0
+                raise InvalidDataError(NO_NAMES)
+            self._names = {}
         for name in named:
             self._names.setdefault(name, len(self._names))
         self.n_features_in_ = len(self._names)
         if hasattr(self, "_columns") and self.n_features_in_ > self._columns.state.features:
+            self._columns = self._columns.select(ONE)  # a row that is refused leaves the arrays as they were
             self._columns.state.resize(2 * self.n_features_in_)
             self._row_learner = None
 
@@ -337,7 +366,7 @@ class PassiveAggressiveRegressor(Regressor):
         """Return the columns before the first round."""
         onset = 1 if self.readout == "average" else None
         if not hasattr(self, "seed_"):
-            self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            self.seed_ = self._draw_seed()
         return Columns.start(self._rule(), np.zeros((features + 1, 1)), self._wanted_bias, ONE, onset, 0)
 
     def _resumed(self) -> Columns:
@@ -401,9 +430,30 @@ class PassiveAggressiveRegressor(Regressor):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_columns")
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; resumed training uses them, or refuses those that the weights so far do not allow."""
+        self._row_learner = None
+        return super().set_params(**params)
+
+    def __copy__(self) -> Self:
+        """Return an independent regressor: training one does not change the other."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        if self._names is not None:
+            twin._names = self._names.copy()
+        if hasattr(self, "_columns"):
+            twin._columns = self._columns.select(ONE)
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
         """Omit the cache of single rows: it is not part of the model."""
         return {name: value for name, value in super().__getstate__().items() if name != "_row_learner"}
+
+
+def refuse_infinite(values: Array) -> None:
+    """Raise an InvalidDataError if a value of a row is not finite."""
+    if not np.isfinite(values).all():
+        raise InvalidDataError("x contains NaN or infinity: fill it in, or drop the row")
 
 
 @contextmanager

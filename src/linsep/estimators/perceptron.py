@@ -39,7 +39,7 @@ class Perceptron(OnlineLearner):
 
 
 class AveragedPerceptron(OnlineLearner):
-    """The perceptron, answering with the average of its weights before each round: a = (w_1 + ... + w_m) / m.
+    """The perceptron, predicting with the average of its weights before each round: a = (w_1 + ... + w_m) / m.
 
     It makes the perceptron's mistakes, and its bound holds for them; on data that are not separable the average
     predicts far better than the last weights. The average itself comes with no guarantee (the vote does).

@@ -17,7 +17,7 @@ from linsep.training.state import Parts
 
 
 class VotedPerceptron(Voter):
-    """The perceptron, answering with a vote of all its weights on the way: sign(sum of c_k sign(v_k.x)).
+    """The perceptron, predicting with a vote of all its weights on the way: sign(sum of c_k sign(v_k.x)).
 
     Weights v_k vote with c_k, the rounds that they were used for, the one included that they failed in. It makes the
     perceptron's mistakes, and its bound holds for them; after one pass over independent rows, weights drawn with

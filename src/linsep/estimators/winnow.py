@@ -103,7 +103,7 @@ class _Multiplicative(OnlineLearner):
         """
         target = np.asarray(u, np.float64)
         if target.shape[-1] != self.exponents_.shape[1] or np.any(target < 0) or not np.isclose(target.sum(), 1):
-            raise ValueError(f"u must be {self.exponents_.shape[1]} numbers, none below 0, with sum 1")
+            raise ParameterError(f"u must be {self.exponents_.shape[1]} numbers, none below 0, with sum 1")
         return np.sum(special.xlogy(target, target) - target * self.log_weights_, axis=1)
 
     @property

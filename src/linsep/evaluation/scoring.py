@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.engine.arrays import Array
-from linsep.models.encode_estimators import is_calibrated
+from linsep.models.pipelines import is_calibrated
 from linsep.theory.ranking import MOST_SCORES, Ranking
 from linsep.theory.risk import wilson
 from linsep.validation.errors import InvalidDataError, ParameterError
@@ -260,6 +260,10 @@ class Scoring:
             above = given >= self.threshold
             self.found += np.bincount(2 * (codes == 1) + above, minlength=4).reshape(2, 2)
         return self
+
+    def add_predictions(self, y: Any, found: Predictions) -> "Scoring":
+        """Count the predictions of a model for a block, with all that it predicts."""
+        return self.add(y, found.labels, found.scores, found.probabilities)
 
     def _rank(self, codes: Array, by: Array) -> None:
         """Count what ranks the rows of each class; of two classes, that of the second."""

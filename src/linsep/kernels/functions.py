@@ -288,7 +288,7 @@ def kernel_named(
 ) -> Kernel:
     """Return the kernel of a name, or of a user's function.
 
-    gamma None is 1 for "poly" and 1 / features for "rbf"; what a kernel has no use for is not looked at.
+    gamma None is 1 for "poly" and 1 / features for "rbf"; parameters of other kernels are ignored.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.voter import LINEAR, Voter
-from linsep.models.encode_estimators import is_calibrated, is_pipeline, learner_of
+from linsep.models.pipelines import is_calibrated, is_pipeline, learner_of, maps_before
 from linsep.models.save_load import Saved
 from linsep.training.state import SparseState
 from linsep.validation.errors import ParameterError
@@ -204,7 +204,7 @@ def names_of(model: Any, form: Any, unnamed: str | None = None) -> Callable[[int
     unnamed : str, optional
         The pattern for columns without a name. Default: the number that files have.
     """
-    maps = [step for _, step in getattr(model, "steps", [])[:-1] if step != "passthrough"]
+    maps = [step for _, step in maps_before(model)]
     if maps:
         given = getattr(form, "feature_names", None)
         given = getattr(maps[0], "feature_names_in_", None) if given is None else given

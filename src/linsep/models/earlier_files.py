@@ -17,7 +17,7 @@ RENAMED: dict[str, tuple[str, dict[str, str]]] = {
 """Renamed parameters: the present name of each, and the present names of its values."""
 REMOVED = {"select": (None, "first", "worst", "random")}
 """Removed parameters of online learners, and the values that each had. No prediction depends on them."""
-ADDED_TO_MODELS: dict[str, Any] = {"facts": {}}
+ADDED_TO_MODELS: dict[str, Any] = {"facts": {}, "named": False}
 ADDED_TO_STATES: dict[str, Any] = {"behind": 0}
 ADDED_TO_LINKS: dict[str, Any] = {"dual": False}
 """Fields that earlier files lack, with their values for such files."""

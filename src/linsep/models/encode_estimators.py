@@ -1,6 +1,5 @@
 """Encode learners, feature maps and pipelines, and decode them with validation."""
 
-import sys
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any
@@ -19,6 +18,7 @@ from linsep.estimators.registry import LEARNERS
 from linsep.models.earlier_files import present_model, present_parameters
 from linsep.models.encode_state import decode_state, encode_state, is_count
 from linsep.models.encoding import Decoder, Encoder, Foreign
+from linsep.models.pipelines import is_passthrough, is_pipeline
 from linsep.solvers.calibration import Isotonic, Platt, Temperature
 from linsep.training.by_loss import Columns
 from linsep.transforms import MAPS
@@ -156,7 +156,7 @@ def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
     """Refuse a pipeline in which a step makes another number of columns than the next one takes."""
     before: int | None = None
     for name, step in steps:
-        if _is_passthrough(step):
+        if is_passthrough(step):
             continue
         width = getattr(step, "n_features_in_", None)  # documents have no columns
         if before is not None and width != before:
@@ -164,34 +164,8 @@ def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
         before = step._columns() if step is not steps[-1][1] else None
 
 
-def learner_of(model: Any) -> Learner:
-    """Return the learner, without the steps before it or the calibration around it."""
-    last = last_of(model)
-    return last.estimator_ if isinstance(last, CalibratedClassifier) else last
-
-
-def last_of(model: Any) -> Any:
-    """Return the last step of a pipeline, or the model itself."""
-    return model.steps[-1][1] if is_pipeline(model) else model
-
-
-def is_calibrated(model: Any) -> bool:
-    """Return whether a model's probabilities and labels are calibrated."""
-    return isinstance(last_of(model), CalibratedClassifier)
-
-
-def is_pipeline(model: Any) -> bool:
-    """Return whether a model is a Pipeline, without the slow import of scikit-learn's module."""
-    module = sys.modules.get("sklearn.pipeline")
-    return module is not None and isinstance(model, module.Pipeline)
-
-
-def _is_passthrough(step: Any) -> bool:
-    return step is None or (isinstance(step, str) and step == "passthrough")
-
-
 def _encode_transformer(step: Any, to: Encoder, name: str) -> Any:
-    if _is_passthrough(step):
+    if is_passthrough(step):
         return {"map": "passthrough"}
     kind = next((kind for kind, of in TRANSFORMERS.items() if type(step) is of), None)
     if kind is None:
@@ -285,7 +259,7 @@ def _decode_learner(meta: dict[str, Any], decoder: Decoder, name: str) -> Any:
     if "calibrated" in meta:
         return _decode_calibrated(meta["calibrated"], decoder, name)
     if "regression" in meta:
-        return _decode_regression(meta["regression"], decoder)
+        return _decode_regression(meta["regression"], decoder, name)
     if "online_regression" in meta:
         return _decode_online_regression(meta["online_regression"], decoder, name)
     learner = _untrained(meta, decoder)
@@ -296,13 +270,11 @@ def _decode_learner(meta: dict[str, Any], decoder: Decoder, name: str) -> Any:
         raise Foreign("its classes are not a list of labels in order")
     if not all(map(is_count, (features, seed, passes))) or features > MOST_FEATURES:
         raise Foreign("one of its counts is not a count")
-    if type(meta["named"]) is not bool or type(meta["open"]) is not bool:
-        raise Foreign("it does not state whether its features have names, or more labels may come")
-    if meta["named"]:
-        names = decoder.words(f"{name}.feature_names", "its list of names of features")
-        learner._names = dict(zip(names, range(len(names)), strict=True))
-        if not len(names) == len(learner._names) == features:
-            raise Foreign(f"it has {len(names)} names for {features} features")
+    if type(meta["open"]) is not bool:
+        raise Foreign("it does not state whether more labels may come")
+    names = _names(meta, decoder, name)
+    if names is not None:
+        learner._names = dict(zip(names, range(features), strict=True))
     learner._open = meta["open"]
     learner._state = decode_state(learner, meta["machine"], features, len(classes), decoder, name)
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
@@ -312,9 +284,13 @@ def _decode_learner(meta: dict[str, Any], decoder: Decoder, name: str) -> Any:
 
 def _encode_regression(model: LeastSquaresRegression, to: Encoder, name: str) -> dict[str, Any]:
     check_is_fitted(model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        to.words(names.tolist(), f"{name}.feature_names")
     return {
         "parameters": to.values(model.get_params(deep=False), f"{name}.parameters"),
         "features": int(model.n_features_in_),
+        "named": names is not None,
         "flat": model._flat,
         "bias": model._bias,
         "n_iter": int(model.n_iter_),
@@ -323,12 +299,15 @@ def _encode_regression(model: LeastSquaresRegression, to: Encoder, name: str) ->
     }
 
 
-def _decode_regression(meta: dict[str, Any], decoder: Decoder) -> LeastSquaresRegression:
+def _decode_regression(meta: dict[str, Any], decoder: Decoder, name: str) -> LeastSquaresRegression:
     model = LeastSquaresRegression(**_parameters(LeastSquaresRegression, meta, decoder))
     model._validate_params()
     if not is_count(meta["features"]) or not is_count(meta["n_iter"]):
         raise Foreign("one of its counts is not a count")
     model.n_features_in_, model.n_iter_ = meta["features"], meta["n_iter"]
+    names = _names(present_model(meta), decoder, name)
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
     model._flat, model._bias, model._weights = meta["flat"], meta["bias"], decoder.value(meta["weights"])
     _decode_facts(model, meta, decoder)
     return model
@@ -366,15 +345,13 @@ def _decode_online_regression(meta: dict[str, Any], decoder: Decoder, name: str)
     numbers = bias, meta["lost"], meta["clock"]
     if not all(type(number) is float and np.isfinite(number) and number >= 0 for number in numbers):
         raise Foreign("its constant feature, its losses or its average's rounds are not numbers of 0 or more")
-    if any(type(meta[of]) is not bool for of in ("named", "average", "averages")):
-        raise Foreign("it does not state whether its features have names, or whether an average predicts")
+    if any(type(meta[of]) is not bool for of in ("average", "averages")):
+        raise Foreign("it does not state whether an average predicts")
     model.n_features_in_ = features
     model.seed_, model.n_iter_, epochs, rounds, updates = counts
-    if meta["named"]:
-        names = decoder.words(f"{name}.feature_names", "its list of names of features")
-        model._names = dict(zip(names, range(len(names)), strict=True))
-        if not len(names) == len(model._names) == features:
-            raise Foreign(f"it has {len(names)} names for {features} features")
+    names = _names(meta, decoder, name)
+    if names is not None:
+        model._names = dict(zip(names, range(features), strict=True))
     weights = _table(decoder.value(meta["weights"]), features)
     onset = 1 if meta["average"] else None
     columns = Columns.start(model._rule(), weights, bias, np.array([0]), onset, rounds)
@@ -387,6 +364,18 @@ def _decode_online_regression(meta: dict[str, Any], decoder: Decoder, name: str)
     model._columns, model._lost = columns, meta["lost"]
     model._check_facts()
     return model
+
+
+def _names(meta: dict[str, Any], decoder: Decoder, name: str) -> list[str] | None:
+    """Return the names of the features, one for each, or None if they have no names."""
+    if type(meta["named"]) is not bool:
+        raise Foreign("it does not state whether its features have names")
+    if not meta["named"]:
+        return None
+    names = decoder.words(f"{name}.feature_names", "its list of names of features")
+    if not len(names) == len(set(names)) == meta["features"]:
+        raise Foreign(f"it has {len(names)} names for {meta['features']} features")
+    return names
 
 
 def _table(weights: Any, features: int) -> Any:

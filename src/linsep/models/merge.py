@@ -18,6 +18,7 @@ from linsep.models.save_load import same_form
 from linsep.training.mixing import compute_image, link_of, minus_total, weights_of
 from linsep.training.state import TrainingState
 from linsep.training.weights import name_of
+from linsep.validation.errors import ParameterError
 from linsep.validation.labels import refuse_another_type
 
 Online = TypeVar("Online", bound=OnlineLearner)
@@ -70,23 +71,23 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     """
     models = list(models)
     if how not in ("average", "sum"):
-        raise ValueError(f'how={how!r}: models are merged by "average" or by "sum"')
+        raise ParameterError(f'how={how!r}: models are merged by "average" or by "sum"')
     states = [_state(model, i) for i, model in enumerate(models)]
     if not models:
-        raise ValueError("there is no model to merge")
+        raise ParameterError("there is no model to merge")
     for i in range(1, len(models)):
         _refuse_another_kind(models, states, i)
     shares, divisor = _shares(states, how, weights)
     if len(models) == 1 and shares[0] == divisor:
         return copy.deepcopy(models[0])
     if models[0]._traits.never_mixes:
-        raise ValueError(
+        raise ParameterError(
             f"{type(models[0]).__name__} is not merged, as {models[0]._traits.never_mixes}; add up what the models' "
             "decision_function returns, or train AveragedPerceptron, which can be merged"
         )
     rule = type(states[0].rule)
     if how == "sum" and not reads_sign_only(rule):
-        raise ValueError(
+        raise ParameterError(
             f"{type(models[0]).__name__} is not summed: the rule {rule.__name__} reads the value of scores, and those "
             'of a sum are too large; use how="average"'
         )
@@ -96,7 +97,7 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     with np.errstate(over="ignore", invalid="ignore"):
         state = _merged(states, shares, divisor)
     if not np.isfinite(state.link.s).all():
-        raise ValueError("a merged weight is too large for float64: use how='average', or smaller weights")
+        raise ParameterError("a merged weight is too large for float64: use how='average', or smaller weights")
     return _learner(models, classes, state)
 
 
@@ -113,19 +114,23 @@ def _refuse_another_kind(models: Sequence[OnlineLearner], states: Sequence[Train
     """Raise a ValueError that names the first thing in which models[i] differs from models[0]."""
     kind, another = type(models[0]), type(models[i])
     if kind is not another:
-        raise ValueError(f"models[{i}] is {another.__name__}, models[0] {kind.__name__}: they can't be merged")
+        raise ParameterError(f"models[{i}] is {another.__name__}, models[0] {kind.__name__}: they can't be merged")
     one, other = _traits(models[0], states[0]), _traits(models[i], states[i])
     for what, value in one.items():
         if not _same(value, other[what]):
             cure = ": train all with one intercept_scaling" if what == BIAS else ""
-            raise ValueError(f"models[{i}] has {what} {other[what]}, models[0] has {value}: they can't be merged{cure}")
+            raise ParameterError(
+                f"models[{i}] has {what} {other[what]}, models[0] has {value}: they can't be merged{cure}"
+            )
     names, others = (model._names for model in (models[0], models[i]))
     if (names is None) != (others is None):
         which = "models[0] has" if others is None else f"models[{i}] has"
-        raise ValueError(f"only {which} feature names: their features must be the same, by name and in order")
+        raise ParameterError(f"only {which} feature names: their features must be the same, by name and in order")
     for a, b in zip(names or (), others or (), strict=True):
         if a != b:
-            raise ValueError(f"models[{i}] has the feature {b!r} where models[0] has {a!r}: order them alike, by name")
+            raise ParameterError(
+                f"models[{i}] has the feature {b!r} where models[0] has {a!r}: order them alike, by name"
+            )
 
 
 def _traits(model: OnlineLearner, state: TrainingState) -> dict[str, Any]:
@@ -179,12 +184,12 @@ def _shares(states: Sequence[TrainingState], how: str, weights: Sequence[float] 
     else:
         shares = [float(weight) for weight in weights]
         if len(shares) != len(states):
-            raise ValueError(f"there are {len(shares)} weights for {len(states)} models")
+            raise ParameterError(f"there are {len(shares)} weights for {len(states)} models")
         for i, share in enumerate(shares):
             if not 0 <= share < np.inf:
-                raise ValueError(f"weights[{i}]={share} is not a finite number from 0 on")
+                raise ParameterError(f"weights[{i}]={share} is not a finite number from 0 on")
         if not any(shares):
-            raise ValueError("all weights are 0: nothing would be left")
+            raise ParameterError("all weights are 0: nothing would be left")
     return shares, sum(shares) if how == "average" else 1.0
 
 
@@ -199,7 +204,7 @@ def _classes(models: Sequence[OnlineLearner]) -> Array:
     for i, model in enumerate(models):
         refuse_another_type(model.classes_, first)
         if not model._open and not np.array_equal(model.classes_, first):
-            raise ValueError(
+            raise ParameterError(
                 f"models[{i}] has the classes {model.classes_.tolist()}, models[0] has {first.tolist()}, and both are "
                 "fixed: train with partial_fit, with the same `classes` or without"
             )

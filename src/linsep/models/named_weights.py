@@ -15,7 +15,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.calibration import has_relative_scores
-from linsep.models.encode_estimators import is_calibrated, is_pipeline, last_of, learner_of
+from linsep.models.pipelines import is_calibrated, is_pipeline, last_of, learner_of
 from linsep.solvers.calibration import Isotonic
 from linsep.validation.errors import ParameterError
 

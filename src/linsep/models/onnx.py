@@ -19,8 +19,8 @@ from linsep.estimators.base.voter import LINEAR
 from linsep.estimators.calibration import has_relative_scores
 from linsep.kernels.functions import Linear, RadialBasis
 from linsep.kernels.functions import Polynomial as PolynomialKernel
-from linsep.models.encode_estimators import is_calibrated, is_pipeline, last_of, learner_of
 from linsep.models.named_weights import weighing_learner
+from linsep.models.pipelines import is_calibrated, last_of, learner_of, maps_before
 from linsep.solvers.calibration import Isotonic, Platt, Temperature
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns, Standardize
 from linsep.validation.errors import ParameterError
@@ -73,8 +73,7 @@ def export_onnx(
     """
     fitted = last_of(model)
     learner = _learner_of(fitted)
-    steps = model.steps[:-1] if is_pipeline(model) else []
-    maps = [(name, step) for name, step in steps if step not in (None, "passthrough")]
+    maps = maps_before(model)
     for name, step in maps:
         if type(step) not in MAPS:
             raise TypeError(
@@ -93,7 +92,7 @@ def export_onnx(
         rows = replace(rows, name=graph.add("Cast", "X", to=graph.onnx.TensorProto.DOUBLE))
     for _, step in maps:
         rows = MAPS[type(step)](graph, step, rows)
-    outputs = _answers(graph, learner, rows, fitted if is_calibrated(model) else None)
+    outputs = _predictions(graph, learner, rows, fitted if is_calibrated(model) else None)
     properties = {"learner": type(learner).__name__}
     if names is not None:
         properties["feature_names"] = json.dumps([str(name) for name in names])
@@ -210,9 +209,9 @@ class Graph:
     ) -> Any:
         """Return the ONNX model; `outputs` has the type and shape of each output."""
         helper, kind = self.onnx.helper, getattr(self.onnx.TensorProto, INPUTS[dtype])
-        tells = [helper.make_tensor_value_info(name, *kind) for name, kind in outputs.items()]
+        outputs_info = [helper.make_tensor_value_info(name, *kind) for name, kind in outputs.items()]
         table = helper.make_tensor_value_info("X", kind, ["rows", width])
-        graph = helper.make_graph(self.nodes, "linsep", [table], tells, self.constants)
+        graph = helper.make_graph(self.nodes, "linsep", [table], outputs_info, self.constants)
         version = helper.make_opsetid("", OPSET)
         proto = helper.make_model(graph, opset_imports=[version], ir_version=IR, producer_name="linsep")
         proto.producer_version = __version__
@@ -283,7 +282,7 @@ MAPS: dict[type, Callable[[Graph, Any, Tensor], Tensor]] = {
 }
 
 
-def _answers(graph: Graph, learner: Any, rows: Tensor, calibrated: Any) -> dict[str, tuple[Any, list[Any]]]:
+def _predictions(graph: Graph, learner: Any, rows: Tensor, calibrated: Any) -> dict[str, tuple[Any, list[Any]]]:
     """Add the predictions of a learner, calibrated if given; return the type and shape of each output."""
     types, known = graph.onnx.TensorProto, len(learner.classes_)
     labels, kind = _labels(learner.classes_)

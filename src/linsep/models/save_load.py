@@ -18,7 +18,7 @@ from linsep.models.encode_estimators import decode_model, encode_model
 from linsep.models.encoding import Decoder, Encoder, Foreign, Unmet
 from linsep.validation.errors import ParameterError
 
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 Kernels = Iterable[Callable[..., Any]]
 
 LARGE, SPARSE = 1 << 26, 64
@@ -56,7 +56,7 @@ class Saved:
     version: str = __version__
 
 
-def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | None = None) -> None:
+def save(model: Any, path: PathLike, *, data: Any = None, about: dict[str, Any] | None = None) -> None:
     """Write a model to a file.
 
     The file holds everything needed to resume training and to predict: `load` returns a model that learns and predicts
@@ -103,7 +103,7 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
     archive.write(path, meta, to.arrays)
 
 
-def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Any:
+def load(path: PathLike, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Any:
     """Return the model of a file that :func:`save` wrote; nothing in it is executed.
 
     Parameters
@@ -128,7 +128,7 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
     return opened(path, rules=rules, kernels=kernels).model
 
 
-def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = (), only_predicts: bool = False) -> Saved:
+def opened(path: PathLike, *, rules: Iterable[type] = (), kernels: Kernels = (), only_predicts: bool = False) -> Saved:
     """Return the model, the reader and the metadata of a file.
 
     If `only_predicts`, rules of the user's own need not be given: the model must not be trained or saved.
@@ -177,7 +177,7 @@ def width_of(model: Any) -> int:
 def _form_of(model: Any, data: Any) -> Format | None:
     """Return how to read data like those that a model was trained on, if that is known.
 
-    What a model was loaded with is of no use any more once it was trained on data of another width.
+    The stored format no longer applies once the model was trained on data of another width.
     """
     if data is None:
         form = getattr(model, "form_", None)

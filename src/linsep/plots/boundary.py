@@ -291,6 +291,6 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
     if not np.allclose(path[-1], [*dense(clf.coef_)[0], *clf.intercept_], rtol=1e-9, atol=1e-12):
         raise ValueError(
             f"the log of this {type(clf).__name__} does not lead to its coef_: X and y are not those of fit, or the "
-            "weights that answer are not the sum of the updates (an average, or exponential, sinh or p-norm weights)"
+            "weights that predict are not the sum of the updates (an average, or exponential, sinh or p-norm weights)"
         )
     return path

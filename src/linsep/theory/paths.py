@@ -18,7 +18,7 @@ from linsep.transforms.base import is_sparse, refuse_not_finite, sorted_rows
 AT_ONCE = 1 << 18
 """Entries of weights that are kept at a time."""
 FEWEST = 1 << 12
-"""Sparse entries that are looked at in one go at least."""
+"""The fewest sparse entries of one block."""
 TRUST = 1e-3
 """Winnow's normaliser is summed again where it has fallen below this share of all that was added to it."""
 

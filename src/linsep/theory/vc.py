@@ -107,7 +107,7 @@ class Radon(NamedTuple):
 def radon(points: Any, affine: bool = True) -> Radon:
     """Return a partition which shows that points are not shattered: any p+2 have one, p+1 without a bias (Radon, 1921).
 
-    Of more points the first p+2 (p+1) are looked at. Fewer have a partition only if they are dependent.
+    Of more points, the first p+2 (p+1) are used. Fewer have a partition only if they are dependent.
 
     Parameters
     ----------

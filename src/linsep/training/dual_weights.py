@@ -56,7 +56,7 @@ class DualWeights:
         """Raise a ValueError if `fit` can't resume with these data."""
         if not history.precomputed:
             history.check_same_rows(data)
-        elif not self.digest or digest_of(data) != self.digest:
+        elif not self.digest or matrix_digest(data) != self.digest:
             refuse_bad_entries(data)
             raise OtherRows("warm_start resumes with the matrix of the first fit only, begun with warm_start=True")
 
@@ -72,7 +72,7 @@ class DualWeights:
             history.support = Support.of(
                 Dense(np.empty((0, 1)), 0.0) if given else no_rows(data), np.empty(0, np.int64)
             )
-            self.digest = digest_of(data) if given and self.digested else ""
+            self.digest = matrix_digest(data) if given and self.digested else ""
         history.drop_cached()
         self._fill_cache(history, history.support, data)
         p, n = span or (0, len(order) if len(order) else data.n_rows)
@@ -182,7 +182,7 @@ def _keep_lines(state: TrainingState, lines: Array) -> None:
     state.link = state.link._replace(s=moved)
 
 
-def digest_of(matrix: Dense | Csr) -> str:
+def matrix_digest(matrix: Dense | Csr) -> str:
     """Return a digest of a kernel matrix."""
     digest = hashlib.blake2b(digest_size=16)
     for part in matrix:

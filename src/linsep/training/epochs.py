@@ -32,11 +32,13 @@ class Team:
     """A state for as many passes as wanted, its classes shared among threads where it has a column for each.
 
     No thread sees all scores of a row, so that errors are counted after each span of rows, from a table of scores.
+    A state that is watched, or whose average is tested, learns on one thread: both need all classes between rows.
     :meth:`join` puts the columns together again; only then is the state up to date.
     """
 
     def __init__(self, state: TrainingState, jobs: int) -> None:
-        alone = jobs == 1 or state.columns == 1 or state.pair or state.dual is not None
+        watched = state.watch is not None or state.progressive is not None
+        alone = jobs == 1 or state.columns == 1 or state.pair or state.dual is not None or watched
         cuts = [] if alone else split(state.columns, jobs)
         self.state, self.jobs, self.seen = state, jobs, NOT_SEEN
         if cuts and state.compared_labels:
@@ -171,15 +173,15 @@ class Enough:
         self.how, self.settles = how, settles(type(state.rule))
         self.best, self.patience, self.done = np.inf, how.n_iter_no_change, False
         self._mistakes: list[int] = []
-        self._stands = False
+        self._no_updates = False
 
     def after(self, made: Array, rows: int) -> bool:
         """Return whether an epoch over so many rows, which made these mistakes and updates, was the last."""
         how = self.how
         self._mistakes.append(int(made[MISTAKES]))
         self.done = bool(made[MISTAKES] == 0)
-        self._stands = bool(made[UPDATES] == 0) and self.settles
-        if self._stands:
+        self._no_updates = bool(made[UPDATES] == 0) and self.settles
+        if self._no_updates:
             return True
         if how.tol is None:
             return False
@@ -195,7 +197,7 @@ class Enough:
 
         They fall if the last epoch made fewer than each in the first half, by more than chance: the square root.
         """
-        if self.done or self._stands or not self.settles or not self._mistakes:
+        if self.done or self._no_updates or not self.settles or not self._mistakes:
             return False
         early = min(self._mistakes[: len(self._mistakes) // 2], default=None)
         return early is None or self._mistakes[-1] <= early - early**0.5

@@ -209,5 +209,5 @@ class Shards:
         return np.asarray(self.state.tally.counts.sum(axis=1))
 
     def join(self) -> None:
-        """Let the state be fit for questions; after each pass it is up to date but for that."""
+        """Compute the image of imaged weights after the last pass."""
         compute_image(self.state)

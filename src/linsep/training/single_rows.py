@@ -17,6 +17,7 @@ from linsep.training.history import RunHypotheses, refuse_endless
 from linsep.training.scoring import with_zero_row
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, SparseState, TrainingState
 from linsep.training.weights import for_reading
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import refuse_other_columns, refuse_unequal, single_row
 
 ARRAY, EMPTY, NO_CODES = np.ndarray, np.empty(0), np.empty(0, np.int32)
@@ -156,12 +157,14 @@ class RowLearner(Direct):
             refuse_other_columns(indices, width)
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")
+            raise InvalidDataError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")
         if status == BAD_SCORE:
-            raise ValueError("the score of x is too large for float64: divide all rows by one factor")
+            raise InvalidDataError("the score of x is too large for float64: divide all rows by one factor")
         if status == TOO_LARGE:
-            raise ValueError("x makes a weight whose square is too large for float64: divide all rows by one factor")
-        raise ValueError(f"the rule {type(self.state.rule).__name__} gave a step that is not a finite number")
+            raise InvalidDataError(
+                "x makes a weight whose square is too large for float64: divide all rows by one factor"
+            )
+        raise InvalidDataError(f"the rule {type(self.state.rule).__name__} gave a step that is not a finite number")
 
 
 class RowPredictor(Direct):
@@ -198,7 +201,7 @@ class RowPredictor(Direct):
             indices, places, values = indices[known], places[known], values[known]
             code, status = self.call(self.bound, (values, places))
         if status != DONE:
-            raise ValueError("x has an entry, or gives a score, that is not a finite number")
+            raise InvalidDataError("x has an entry, or gives a score, that is not a finite number")
         return self.labels[code if self.one_scale else self._compared(indices, values)]
 
     def _compared(self, indices: Array, values: Array) -> int:

@@ -12,7 +12,7 @@ from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
 from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_pairs, learn_rows
 from linsep.engine.readouts import AVERAGES, MISTAKES, Last, RecentAverage, Tally
-from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
+from linsep.engine.step import needs_norm, settles, shrinks, steps_by_one, takes_weights
 from linsep.engine.tiers import Tiered
 from linsep.training.progressive import ProgressiveErrors
 from linsep.training.scoring import (
@@ -313,7 +313,7 @@ class TrainingState:
 
     def bound(self, data: Any, codes: Array, weights: Array, order: Array, begin: int = 0) -> Bound:
         """Return the first argument of :meth:`compiled_pass`: this state, and rows from a position of the order on."""
-        check_weights(self.rule, weights)
+        _check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log.lines))
         rows = tuple(data)[3:] if isinstance(data, Single) else tuple(data)
         more: tuple[Any, ...] = ()
@@ -506,3 +506,16 @@ class SparseState(TrainingState):
 
 def _fields(state: TrainingState) -> dict[str, Any]:
     return {of.name: getattr(state, of.name) for of in fields(TrainingState)}
+
+
+def _check_weights(rule: Any, weights: Array) -> None:
+    """Raise a ParameterError that names the first weight other than 0 and 1 if the rule's steps can't be multiplied."""
+    if takes_weights(type(rule)):
+        return
+    strange = weights[(weights != 0) & (weights != 1)]
+    if len(strange):
+        name = type(rule).__name__
+        raise ParameterError(
+            f"a row or class has weight {strange[0]:g}, but {name} projects on each row's constraint, so that a weight "
+            "other than 0 or 1 has no meaning: omit sample_weight and class_weight, or use PassiveAggressive"
+        )

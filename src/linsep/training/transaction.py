@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 PREPARED = ("_row_learner", "_row_predictor", "_settled")
-"""Attributes that are no part of the model: made when needed, left out of pickles and drafts."""
+"""Attributes that are not part of the model, omitted from pickles and drafts: caches, and how the last `fit` ended."""
 
 
 def shallow(value: Any, attributes: dict[str, Any]) -> Any:

@@ -17,6 +17,7 @@ from linsep.engine.votes import poll, walk
 from linsep.training.history import Hypotheses, RunHypotheses
 from linsep.training.state import TOO_LARGE
 from linsep.validation.errors import InvalidDataError
+from linsep.validation.labels import predicted_labels
 
 POINT_BYTES = 1 << 26
 """Kernel values in memory for one block of points."""
@@ -65,8 +66,10 @@ class Readings:
         if (readout, normalize) not in self.scores:
             raise ValueError(f"there is no reading {(readout, normalize)}; there are {sorted(self.scores)}")
         scores = self.scores[readout, normalize]
-        codes = (scores[..., 0] > 0).astype(np.intp) if scores.shape[-1] == 1 else np.argmax(scores, axis=-1)
-        return self.classes[codes]
+        checkpoints, rows, columns = scores.shape
+        flat = scores.reshape(checkpoints * rows, columns)
+        flat = flat[:, 0] if columns == 1 else flat
+        return predicted_labels(flat, self.classes).reshape(checkpoints, rows)
 
 
 def in_blocks(run: RunHypotheses, data: Dense | Csr, jobs: int, ask: Ask) -> None:

@@ -15,7 +15,7 @@ from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import refuse_bad_indptr, validated
 
 AT_ONCE = 1 << 20
-"""Entries that are looked at in one go, so that what is computed on the way stays small."""
+"""Entries of one block, so that temporary arrays stay small."""
 MOST_COLUMNS = 1 << 48
 """Columns of rows that are mapped."""
 

@@ -190,10 +190,10 @@ def names_among(x: dict[Any, Any]) -> list[str]:
     """Return the keys of a row if they are names, or an empty list if they are column numbers; refuse a mixture."""
     for key in x:
         if not isinstance(key, (str, Integral)) or isinstance(key, bool):
-            raise ValueError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
+            raise InvalidDataError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
     named = [key for key in x if isinstance(key, str)]
     if named and len(named) < len(x):
-        raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
+        raise InvalidDataError(f"x mixes names such as {named[0]!r} with column numbers")
     return named
 
 
@@ -217,9 +217,9 @@ def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
         _writer(n)(indices, 0, *keys)
     except StructError:
         if names_among(x):
-            raise ValueError(NO_NAMES) from None
+            raise InvalidDataError(NO_NAMES) from None
         beyond = next(j for j in keys if not -(1 << 63) <= j < 1 << 63)
-        raise ValueError(f"x has the column number {beyond}, beyond int64") from None
+        raise InvalidDataError(f"x has the column number {beyond}, beyond int64") from None
     if (0 in x and keys[keys.index(0)] is False) or (1 in x and keys[keys.index(1)] is True):
         names_among(x)  # raises: False and True are integers for a buffer, too
     return indices, values, True
@@ -232,7 +232,7 @@ def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Ar
     """
     for name in x:
         if not isinstance(name, str):
-            raise ValueError(f"x has the key {name!r}, but the learner's features have names (str)")
+            raise InvalidDataError(f"x has the key {name!r}, but the learner's features have names (str)")
     found = [(j, value) for name, value in x.items() if (j := names.get(name)) is not None]
     return fromiter((j for j, _ in found), INDEX, len(found)), fromiter((v for _, v in found), FLOAT, len(found))
 
@@ -242,7 +242,7 @@ def entries_of_pair(indices: Any, values: Any) -> tuple[Array, Array, bool]:
     if not (is_plain(indices, "ilq") and is_plain(values, "fd")):
         indices, values = np.asarray(indices), np.asarray(values, np.float64)
         if (indices.dtype.kind not in "iu" and indices.size) or indices.ndim != 1 or values.ndim != 1:
-            raise ValueError("x is (indices, values): two 1-d arrays, the first of integers")
+            raise InvalidDataError("x is (indices, values): two 1-d arrays, the first of integers")
         indices = indices.astype(np.int64)
     refuse_unequal(indices, values)
     return indices, values, False
@@ -251,7 +251,7 @@ def entries_of_pair(indices: Any, values: Any) -> tuple[Array, Array, bool]:
 def refuse_unequal(indices: Array, values: Array) -> None:
     """Raise a ValueError when a row has not one value for each index."""
     if len(indices) != len(values):
-        raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
+        raise InvalidDataError(f"x has {len(indices)} indices and {len(values)} values")
 
 
 def refuse_other_columns(indices: Array, width: int, named: bool = False) -> None:
@@ -260,13 +260,13 @@ def refuse_other_columns(indices: Array, width: int, named: bool = False) -> Non
     if len(beyond):
         j = int(indices[beyond[0]])
         cure = ": use a dict to add names" if named else f": grow({j + 1}) makes room for it" if j >= 0 else ""
-        raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
+        raise InvalidDataError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
 
 
 def refuse_many_labels(y: Any) -> None:
     """Raise a ValueError when y is not one label."""
     if np.ndim(y) != 0 or not isinstance(y, Hashable):
-        raise ValueError(f"y is one label; got {y!r}")
+        raise InvalidDataError(f"y is one label; got {y!r}")
 
 
 def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
@@ -275,7 +275,7 @@ def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
     beyond = np.flatnonzero(np.abs(values) > limit)
     if len(beyond):
         k = int(beyond[0])
-        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
+        raise InvalidDataError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
 
 
 def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:

@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from linsep.engine.arrays import Array
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 TABLE = 1 << 20
 """Integer labels within a range of this size are numbered through a table, without sorting."""
@@ -109,14 +109,14 @@ def first_classes(labels: Array, classes: Any) -> Array:
     """Return the classes known from the first rows of a stream on: those named, or those that the rows have."""
     known = np.unique(labels if classes is None else np.asarray(classes))
     if classes is not None and len(known) < 2:
-        raise ValueError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
+        raise ParameterError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
     return known
 
 
 def new_classes(labels: Array, classes: Any, known: Array) -> Array:
     """Return the labels among new rows of a stream that are not known yet, in order."""
     if classes is not None and not np.array_equal(np.unique(classes), known):
-        raise ValueError(f"classes={list(classes)} differ from those of the first call, {known.tolist()}")
+        raise ParameterError(f"classes={list(classes)} differ from those of the first call, {known.tolist()}")
     refuse_another_type(labels, known)
     return np.setdiff1d(labels, known)
 

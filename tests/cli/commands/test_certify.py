@@ -604,6 +604,35 @@ def test_risks_of_a_run_and_of_a_model_on_other_rows(here):
         assert word in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("suffix", "train", "held", "read", "errors"),
+    [
+        ("csv", "kind,city\nyes,Oslo\nno,Rome\n", "kind,city\nno,Rome\nyes,Oslo\nyes,Oslo\n", ["--label", "kind"], 0),
+        ("svm", "1 1:1\n-1 2:1\n1 1:1 9:1\n", "1 1:1\n-1 2:1\n1 2:1 50:1\n", [], 1),
+    ],
+)
+def test_held_out_rows_are_read_into_the_columns_of_the_model(here, suffix, train, held, read, errors):
+    (here / f"train.{suffix}").write_text(train)
+    (here / f"held.{suffix}").write_text(held)
+    fitted = CliRunner().invoke(app, ["fit", f"train.{suffix}", *read, "-l", "perceptron", "-o", "m.linsep", "--quiet"])
+    assert fitted.exit_code == 0, fitted.output
+    result = run(f"held.{suffix}", *read, "--model", "m.linsep", "-o", "held.cert", "--report", "held.html")
+    assert result.exit_code == 0, result.output
+    assert ("entries of features that the model does not know, left out: 1\n" in result.stderr) == (suffix == "svm")
+    claims = json.loads((here / "held.cert").read_text())["claims"]
+    assert [value for claim, value in claims.items() if claim.endswith("errors of the model")] == [errors]
+    for command in written_commands((here / "held.html").read_text()):
+        again = CliRunner().invoke(app, command)
+        assert again.exit_code == 0, again.output
+
+
+def test_a_wrong_model_is_refused_before_rows_are_read(here):
+    refused = run("absent.csv", "--model", "apart.csv")
+    assert refused.exit_code == 4
+    assert "apart.csv: not a linsep model" in refused.stderr
+    assert "absent" not in refused.stderr
+
+
 def test_weights_that_shift_are_shown_if_asked():
     result = run("apart.csv", "--label", "kind", "-l", "perceptron", "--shifting", "-o", "run.cert")
     assert result.exit_code == 0, result.output

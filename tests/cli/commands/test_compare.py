@@ -13,9 +13,13 @@ import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.comparing import Attempt, Contest, candidates_of, choose_learners, rank, set_aside
 from linsep.cli.jobs.training import fit_quietly
+from linsep.cli.pages.evaluation import _ranking
 from linsep.cli.terminal.output import print_table, stdout, table
 from linsep.cli.terminal.progress import LearnerReport
+from linsep.evaluation.scoring import Scoring
+from linsep.plots.report import Report, Section
 from linsep.validation.errors import InvalidDataError
+from tests.plots import browser
 
 SILENT = LearnerReport(lambda name: None, lambda: None)
 
@@ -76,6 +80,28 @@ def test_a_learner_that_cant_is_listed_with_the_reason(folder):
     assert told("large.svm", "-l", "winnow", "--x-max", "5")["learners"][0]["why"] is None
 
 
+@pytest.mark.parametrize("command", ["compare", "tune", "fit"])
+def test_a_share_of_test_rows_is_checked_before_the_work(command):
+    out = ["-o", "m.linsep"] if command == "fit" else []
+    for share in ("0", "1", "1.5", "nan"):
+        result = CliRunner().invoke(app, [command, "absent.svm", "--holdout", share, *out])
+        assert result.exit_code == 2
+        assert f"--holdout {share}: it is a share of the rows, between 0 and 1" in result.stderr
+    if command != "tune":
+        both = CliRunner().invoke(app, [command, "absent.svm", "--holdout", "0.5", "--test", "absent.svm", *out])
+        assert both.exit_code == 2
+        assert "--test and --holdout both choose the test rows" in both.stderr
+
+
+@pytest.mark.parametrize("command", ["compare", "tune", "fit"])
+def test_test_rows_have_the_format_of_the_training_rows(folder, command):
+    for name in ("train", "test"):
+        (folder / f"{name}.svm").rename(f"{name}.csv")
+    how = ["-l", "romma", "--format", "svmlight", "--test", "test.csv", "--json"]
+    result = CliRunner().invoke(app, [command, "train.csv", *how, *(["-o", "m.linsep"] if command == "fit" else [])])
+    assert result.exit_code == 0, result.output
+
+
 def test_none_that_can_is_a_no(folder):
     (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
     assert run("large.svm", "-l", "winnow").exit_code == 1
@@ -122,6 +148,24 @@ def test_failures_come_last():
     assert [attempt.name for attempt in rank(attempts)] == ["c", "b", "a"]
 
 
+@pytest.mark.parametrize("fails", ["first fit", "timed fit", "never"])
+def test_each_learner_is_counted_once(folder, monkeypatch, fails):
+    def fail(learner, X, y, weights=None):
+        fitted.append(learner)
+        if fails != "never" and len(y) > (0 if fails == "first fit" else 3):
+            raise InvalidDataError("X is wrong")
+        return fit_quietly(learner, X, y, weights)
+
+    fitted, counted = [], []
+    monkeypatch.setattr("linsep.cli.jobs.comparing.fit_quietly", fail)
+    contest = Contest.of(linsep.read("train.svm"), None, 0.5, 0)
+    report = LearnerReport(lambda name: None, lambda: counted.append(len(fitted)))
+    attempts = list(contest.attempts(candidates_of(["romma"], {}, ()), report))
+    assert (attempts[0].why is None) == (fails == "never")
+    assert counted == [1]
+    assert len(fitted) == 2
+
+
 def test_a_bug_is_not_a_reason(folder, monkeypatch):
     def broken(*args):
         return int("x")
@@ -151,6 +195,20 @@ def test_the_report_has_the_ranking(folder):
     page = (folder / "page.html").read_text()
     assert all(name in page for name in choose_learners(()))
     assert "<svg" in page
+
+
+@pytest.mark.slow
+def test_the_ranking_fits_a_page_of_1000_pixels(tmp_path):
+    if browser.find() is None:
+        pytest.skip(f"no browser: none of {', '.join(browser.NAMES)} is installed")
+    scores = Scoring([0, 1]).add([0, 1] * 500, [0, 1] * 450 + [1, 0] * 50).result()
+    row = {"mistakes": 1_234_567, "epochs": 100, "seconds": 123.0, "rows_per_second": 1.2e6, "scores": scores}
+    able = [Attempt(name, 0.1, **row) for name in ("romma", "logistic-regression, standardize")]
+    Report("a", "b", [], [Section("Ranking", [_ranking(able)])]).write(tmp_path / "page.html")
+    with browser.browser(browser.find()) as wire:
+        tab = browser.Tab(wire, tmp_path / "page.html", width=1000)
+        assert tab.value("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))") == 0
+        assert len(set(tab.value("[...document.querySelectorAll('td.right bdi')].map(e => e.offsetHeight)"))) == 1
 
 
 def test_learners_that_have_no_time_left_are_listed_with_the_reason(folder):

@@ -225,6 +225,7 @@ WRONG = {
     "one label streamed": (["same.svm", "--stream"], 3, "all rows have the label"),
     "no rows": (["empty.svm"], 3, "no rows"),
     "a share": (["train.svm", "--holdout", "1.5"], 2, "between 0 and 1"),
+    "open labels in memory": (["train.svm", "--open-labels"], 2, "--open-labels: only a stream is learned before"),
     "two tests": (["train.svm", "--holdout", "0.5", "--test", "test.svm"], 2, "give one of them"),
     "another's option": (["train.svm", "--eta", "0.1"], 2, "averaged-perceptron has no --eta"),
     "a wrong value": (["train.svm", "--learner", "winnow", "--eta", "-1"], 2, "eta"),
@@ -531,14 +532,16 @@ def test_a_time_limit_ends_a_stream_and_is_refused_where_nothing_would_be_kept(t
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("linsep.cli.jobs.streaming.BLOCK_ROWS", 10)
-    fit = ["fit", "train.svm", "-o", "m.linsep", "--epochs", "3", "--time-limit"]
+    fit = ["fit", "train.svm", "-o", "m.linsep", "-l", "perceptron", "--epochs", "3", "--time-limit"]
     result = CliRunner().invoke(app, [*fit, "1e-9", "--stream", "--json"])
     assert result.exit_code == 0, result.output
     assert result.stderr == "linsep fit: --time-limit 1e-09: ended after 10 rows\n"
-    assert (json.loads(result.stdout)["rows"], json.loads(result.stdout)["epochs"]) == (10, 1)
+    ended = json.loads(result.stdout)
+    assert [ended[name] for name in ("rows", "epochs", "learned")] == [10, 1, 10]
+    assert ended["progressive_error"] == ended["mistakes"] / 10
     assert len(linsep.load("m.linsep").predict(linsep.read("train.svm", n_features=13).X)) == 120
     whole = CliRunner().invoke(app, [*fit, "1000", "--stream", "--json"])
-    assert (json.loads(whole.stdout)["rows"], json.loads(whole.stdout)["epochs"]) == (120, 3)
+    assert [json.loads(whole.stdout)[name] for name in ("rows", "epochs", "learned")] == [120, 3, 360]
     for more in ([], ["--stream", "--shards", "2"], ["--learner", "max-margin"]):
         result = CliRunner().invoke(app, [*fit, "5", *more])
         assert result.exit_code == 2

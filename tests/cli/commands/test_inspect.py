@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from typer.testing import CliRunner
 
 import linsep
@@ -169,3 +169,9 @@ def test_commands_refuse_a_regression(folder, args):
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 2
     assert "line.linsep predicts numbers, and the commands take classifiers" in result.output.replace("\n", " ")
+
+
+def test_a_step_that_passes_rows_through_is_not_listed(tmp_path):
+    model = Pipeline([("nothing", "passthrough"), ("learner", linsep.Perceptron())])
+    save(model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), tmp_path / "m.linsep")
+    assert told(tmp_path / "m.linsep")["steps"] == []

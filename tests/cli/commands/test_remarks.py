@@ -1,9 +1,12 @@
 """Warnings on rows of which a model knows little: their labels, their columns, their features."""
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from linsep.cli.app import app
+from tests.cli.files import let_threads_work
 
 
 def run(*args):
@@ -13,6 +16,7 @@ def run(*args):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    let_threads_work(monkeypatch)
     contents = {
         "train.csv": "a,b,kind\n1,2,x\n3,1,y\n2,2,x\n4,1,y\n",
         "more.csv": "a,b,extra,kind\n1,2,5,x\n3,1,7,z\n",
@@ -53,6 +57,18 @@ def test_what_is_left_out_is_remarked_on(files, args, remarks):
     assert len(found) == len(remarks), result.stderr
     for line, remark in zip(found, remarks, strict=True):
         assert remark in line
+    if args[0] != "fit":
+        shared = run(*args, "--workers", "2")
+        assert (shared.exit_code, shared.stderr) == (0, result.stderr)
+
+
+@pytest.mark.parametrize("args", [["predict", "--scores", "--header"], ["evaluate"]])
+@pytest.mark.parametrize("text", ["", "\n# nothing\n"])
+def test_files_without_rows_are_refused(files, args, text):
+    Path("empty.svm").write_text(text)
+    one, shared = (run(args[0], "rows.linsep", "empty.svm", *args[1:], *more) for more in ([], ["--workers", "2"]))
+    assert one.exit_code == 3
+    assert (shared.exit_code, shared.stderr, shared.stdout) == (one.exit_code, one.stderr, one.stdout)
 
 
 def test_quiet_says_nothing(files):

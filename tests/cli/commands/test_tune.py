@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.comparing import Contest
+from linsep.cli.jobs.comparing import Candidate, Contest
 from linsep.cli.jobs.tuning import draw_candidates, halve, leaders, round_sizes, rows_of_rounds
 from linsep.cli.options.common import learner_from
 from linsep.cli.terminal.progress import LearnerReport
+from linsep.validation.errors import InvalidDataError
 
 SILENT = LearnerReport(lambda name: None, lambda: None)
 QUICK = ["perceptron", "averaged-perceptron", "passive-aggressive", "naive-bayes"]
@@ -119,6 +120,16 @@ def test_candidates_differ():
     assert [of.learner for of in found[:6]] == [*QUICK, "romma", "winnow"]
     few = draw_candidates(["romma"], {"random_state": 0, "max_iter": 1}, ("scale",), X, 2, 60, 0)
     assert len(few) == 4  # aggressive or not, last or average
+
+
+def test_a_failure_that_names_the_time_limit_is_no_lack_of_time(folder, monkeypatch):
+    def fail(learner, X, y, weights=None):
+        raise InvalidDataError("--time-limit is too low for this")
+
+    monkeypatch.setattr("linsep.cli.jobs.comparing.fit_quietly", fail)
+    contest = Contest.of(linsep.read("train.svm"), None, 0.5, 0)
+    results = list(halve(contest, [Candidate("romma")], 0, SILENT))
+    assert ["--time-limit" in result.attempt.why for result in results] == [True]
 
 
 def test_exit_codes(folder):

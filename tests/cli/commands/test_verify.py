@@ -101,7 +101,7 @@ def test_maps_are_those_of_certify(here):
     assert run("s.cert", "a.csv", "--label", "kind", "--map", "scale").exit_code == 0
     result = run("s.cert", "a.csv", "--label", "kind")
     assert result.exit_code == 1
-    assert "--label, --map, -O and --on-error must be the same" in " ".join(result.stdout.split())
+    assert "--label, --map, -O, --on-error and --model must be the same" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,8 @@ REFUSED = [
     (["--workers", "0"], "--workers"),
     (["--stream", "--shards", "2", "--holdout", "0.2"], "with --stream --shards 2"),
     (["--stream", "--shards", "2", "--open-labels"], "--open-labels"),
+    (["--stream", "--shards", "2", "--window", "50"], "--window goes with --stream, without shards"),
+    (["--workers", "2", "--window", "50"], "--window goes with --stream, without shards"),
     (["--stream", "--shards", "2", "--shuffle", "once"], "leave out --shuffle"),
     (["--learner", "kernel-perceptron", "--shards", "2"], "has no --shards, as it predicts with the hypotheses"),
     (["--mixing", "rows"], "--shards N"),
@@ -359,7 +361,14 @@ def test_restart_discards_the_epochs_of_an_interrupted_run(folder):
     expected = weights()
     (folder / "m.linsep.epochs").write_bytes(b"of another run")
     fit("--stream", "--shards", "2", "--brief", code=4)
+    for wrong in (["--test", "absent.svm"], ["--learner", "romma", "--aggressive"], ["--time-limit", "5"]):
+        wrongly = CliRunner().invoke(
+            app, ["fit", "train.svm", "-o", "m.linsep", *["--stream", "--shards", "2", "--restart"], *wrong]
+        )
+        assert wrongly.exit_code != 0
+        assert (folder / "m.linsep.epochs").read_bytes() == b"of another run"
     fit("--stream", "--shards", "2", "--brief", "--restart")
     assert weights() == expected
     assert not (folder / "m.linsep.epochs").exists()
-    one_line(fit("--restart", code=2), "--restart", "add --shards")
+    for shards in ([], ["--shards", "2"]):
+        one_line(fit("--restart", *shards, code=2), "only --stream --shards N, --workers and", "remove --restart")

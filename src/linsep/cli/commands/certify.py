@@ -97,6 +97,7 @@ def run(
     if report is not None:
         import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is an error before the work
 
+    from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.jobs.reading import load_rows
     from linsep.cli.terminal.progress import bracket_bar
     from linsep.engine.runtime import threads
@@ -110,7 +111,8 @@ def run(
     if model is not None and (learner is not None or bias is not None):
         raise UsageError("--model: the model has its own weights and bias; remove --learner and --bias")
     with interruptible(target, report, in_place=[quarantine_file(ctx)]):
-        rows = load_rows(ctx, data, show_as is not Show.NOTHING)
+        saved = None if model is None else opened_classifier(model, only_predicts=False)
+        rows = load_rows(ctx, data, show_as is not Show.NOTHING, saved)
         if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time_limit}
@@ -118,7 +120,9 @@ def run(
         plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
         with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
             plan |= {"watch": watch} | (
-                {"risk": risk, "shifting": shifting} if learner is not None else {"model": _load(model)}
+                {"risk": risk, "shifting": shifting}
+                if learner is not None
+                else {"model": None if saved is None else saved.model}
             )
             cert = _certify(rows, learner, plan, passes or PASSES, BIAS if bias is None else bias)
         written = _write(ctx, cert, rows, learner, data, out, report)
@@ -148,11 +152,6 @@ def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Lea
                 f"{option(next(iter(parameters)))} is an option of learners: name one, such as -l perceptron"
             )
         return None
-    if "kernel" in described(training.learner):
-        raise UsageError(
-            f"{training.learner}: a certificate is about separators in the features given, and a kernel's are others; "
-            "write them out, as by --map polynomial:degree=2, and certify -l voted-perceptron"
-        )
     if passes is not None:
         raise UsageError("--passes: with a learner, bounds are stated for its own passes, --epochs")
     if bias is not None:
@@ -173,15 +172,6 @@ def _certify(
         return certify(rows.X, rows.y, bias=bias, passes=passes, **plan)
     fit_quietly(learner, rows.X, rows.y)
     return learner.certificate(rows.X, rows.y, **plan)
-
-
-def _load(model: Path | None) -> "Learner | None":
-    if model is None:
-        return None
-    from linsep.models.save_load import load
-
-    found: Learner = load(model)
-    return found
 
 
 def _write(
@@ -214,14 +204,14 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
     trains = ["--learner", training.learner] if training.learners else []
     trains += parameter_words(training.parameters, [training.learner])
     own = {param.name: param.default for param in ctx.command.params}
-    trains += as_option("--model", str(ctx.params["model"])) if ctx.params["model"] is not None else []
+    columns = as_option("--model", str(ctx.params["model"])) if ctx.params["model"] is not None else []
     for name in ("least_error", "scaling", "risk", "shifting"):
         trains += [f"--{name.replace('_', '-')}"] if ctx.params[name] else []
     for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
         trains += as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
     return [
-        ["linsep", "certify", *data, *read, *dropped, *trains, "-o", cert],
-        ["linsep", "verify", cert, *data, *read, *dropped],
+        ["linsep", "certify", *data, *read, *dropped, *trains, *columns, "-o", cert],
+        ["linsep", "verify", cert, *data, *read, *dropped, *columns],
     ]
 
 

@@ -15,6 +15,7 @@ from linsep.cli.options.common import (
     Sources,
     TimeLimit,
     as_words,
+    check_holdout,
     check_time_limit,
     learner_options,
     maps_from,
@@ -48,8 +49,9 @@ def run(
         typer.Option(metavar="FILE", help="Test rows. Default: some of DATA."),
     ] = None,
     holdout: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
-    ] = HOLDOUT,
+        float | None,
+        typer.Option(metavar="SHARE", help=f"How many are set aside, of each class. Default: {HOLDOUT}."),
+    ] = None,
     time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
@@ -63,11 +65,13 @@ def run(
     can't take the data is listed with the reason. All rows are in memory.
     """
     from linsep.cli.jobs.comparing import Contest, candidates_of, choose_learners, rank
+    from linsep.cli.jobs.reading import read_rows
     from linsep.cli.terminal.output import percent, print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
 
     show_as = show_of(json, brief, quiet)
     check_time_limit(time_limit)
+    check_holdout(holdout, test)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
     options = learner_options(ctx)
     if report is not None:
@@ -76,8 +80,8 @@ def run(
     candidates = candidates_of(names, options.parameters, options.maps)
     maps_from(options.maps)  # so that a wrong map is an error before the work
     with interruptible(report, in_place=[quarantine_file(ctx)]):
-        rows = read_rows(data, test, reader_options(ctx), show_as)
-        contest = Contest.of(*rows, holdout, options.parameters["random_state"])
+        rows = read_rows(data, test, reader_options(ctx), show_as is not Show.NOTHING)
+        contest = Contest.of(*rows, HOLDOUT if holdout is None else holdout, options.parameters["random_state"])
         candidates = candidates if options.learners else contest.variants(candidates)
         bar = LearnerBar(stderr(), len(candidates))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
@@ -87,7 +91,7 @@ def run(
 
             mapped = [word for name in options.maps for word in ("--map", name)]
             named = [word for name in options.learners for word in ("--learner", name)]
-            share = ["--holdout", f"{holdout:g}"] if holdout != HOLDOUT else []
+            share = ["--holdout", f"{holdout:g}"] if holdout is not None else []
             compared, read = [*mapped, *named, *share], as_words(reader_options(ctx))
             write_comparison(report, data, test, contest, attempts, read, compared, options.parameters)
         best = attempts[0]
@@ -105,19 +109,6 @@ def run(
                 stdout().print(f"\n{command}", soft_wrap=True)
         if best.error is None:
             raise typer.Exit(1)
-
-
-def read_rows(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:
-    """Read rows, and others in the same columns to be judged by; None if there are no others."""
-    import linsep
-    from linsep.cli.terminal.progress import reading_bar
-
-    with reading_bar("reading", show_as is not Show.NOTHING) as tell:
-        rows = linsep.read(data, progress=tell, **options)
-        general = {name: options[name] for name in ("on_error", "n_jobs") if name in options}
-        if "on_error" in general:  # only rows to learn from are set aside for a second look
-            general["on_error"] = general["on_error"].replace("quarantine", "skip")
-        return rows, None if test is None else linsep.read(test, like=rows, progress=tell, **general)
 
 
 def _command(data: list[str], options: dict[str, Any], best: "Attempt") -> str:

@@ -93,7 +93,7 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
 def _export(source: Path, target: Path, readout: str | None, normalize: bool | None, float32: bool) -> None:
     from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.terminal.output import size, stdout
-    from linsep.models.encode_estimators import learner_of
+    from linsep.models.pipelines import learner_of
     from linsep.models.save_load import ModelError
 
     if source.is_file() and not _is_model(source):

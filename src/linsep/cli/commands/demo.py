@@ -1,5 +1,6 @@
 """`linsep demo`: every learner on four data sets, and a page with pictures."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,10 +48,10 @@ def run(
     compiles the learners, which takes about a minute; what is compiled is kept on disk.
     """
     if report is not None:
-        import matplotlib  # noqa: F401
-
-        check_writable("--report", report)
+        import_module("linsep.demo.report")  # so that a missing package is an error before the work
     make_folder(out)
+    if report is not None:
+        check_writable("--report", report)
     with interruptible(report or out / "report.html", in_place=[out / "digits.csv", out / "new.csv"]):
         _demo(out, report, seed, quick)
 

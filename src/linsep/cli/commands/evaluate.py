@@ -2,7 +2,7 @@
 
 from math import floor, log10
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,7 @@ from linsep.validation.errors import InvalidDataError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from linsep.cli.jobs.reading import RowCount
     from linsep.evaluation.scoring import Scores
 
 EXAMPLES = """
@@ -38,14 +39,6 @@ MOST_CLASSES, MOST_ACROSS = 40, 20
 QUANTILES = (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)
 """The quantiles that are shown."""
 MOST_CONFUSIONS = 10
-
-
-class LeftOut(NamedTuple):
-    """Malformed rows, entries of features that the training data did not have, and remarks on what was left out."""
-
-    rejected: int
-    unseen: int
-    remarks: list[str]
 
 
 def run(
@@ -91,7 +84,7 @@ def run(
                 f"--threshold divides two classes, and the model has {len(saved.model.classes_)}: remove --threshold"
             )
         gathered = _gathering(saved) if report is not None else None
-        scores, rows = (
+        scores, count = (
             _scored(saved, data, options, gathered, show_as, threshold)
             if pool is None
             else _shared(saved, data, options, pool, show_as, threshold)
@@ -102,7 +95,7 @@ def run(
         if show_as is not Show.NOTHING:
             from linsep.cli.jobs.reading import remark_on_labels
 
-            for remark in [*rows.remarks, *remark_on_labels(scores, saved.model.classes_)]:
+            for remark in [*count.remarks(), *remark_on_labels(scores, saved.model.classes_)]:
                 say(f"linsep evaluate: warning: {remark}")
         if gathered is not None and report is not None:
             again = [
@@ -111,51 +104,51 @@ def run(
             ]
             gathered.write(report, str(model), data, scores, again)
         if show_as is Show.JSON:
-            print_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
+            print_json(as_json(scores) | {"unseen": count.unseen, "rejected": count.rejected, "seconds": took})
         elif show_as is Show.BRIEF:
             stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)", soft_wrap=True)
         elif show_as is Show.ALL:
-            show(stdout(), str(model), saved, data, scores, rows, took)
+            show(stdout(), str(model), saved, data, scores, count, took)
             if report is not None:
                 stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
 
 
 def _scored(
     saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show, threshold: float | None
-) -> "tuple[Scores, LeftOut]":
-    """Return the metrics of the predictions, and the omitted rows; a report collects both."""
-    from linsep.cli.jobs.reading import EntryCount, rows_for
+) -> "tuple[Scores, RowCount]":
+    """Return the metrics of the predictions, and the counts; a report collects both."""
+    from linsep.cli.jobs.reading import RowCount, rows_for
     from linsep.cli.terminal.progress import reading_bar
     from linsep.evaluation.scoring import predictions, scoring_of
 
-    scoring, count = scoring_of(saved.model, threshold), EntryCount()
+    scoring, count = scoring_of(saved.model, threshold), RowCount()
     with reading_bar("evaluating", show_as is not Show.NOTHING) as tell:
         rows = rows_for(saved, data, {"progress": tell, **options})
         for block in rows:
             if len(block):
                 count.add(block.X)
                 found = predictions(saved.model, block.X)
-                scoring.add(block.y, *found[1::-1], found.probabilities)
+                scoring.add_predictions(block.y, found)
                 if gathered is not None:
                     gathered.add(block, found)
-    return scoring.result(), LeftOut(rows.rejected, rows.unseen, count.remarks(rows))
+    return scoring.result(), count.end(rows.form, rows.rejected, rows.unseen)
 
 
 def _shared(
     saved: Any, data: list[str], options: dict[str, Any], pool: WorkerPool, show_as: Show, threshold: float | None
-) -> "tuple[Scores, LeftOut]":
-    """Return the metrics of predictions that workers make and score, and the omitted rows."""
+) -> "tuple[Scores, RowCount]":
+    """Return the metrics of predictions that workers make and score, and the counts."""
     from linsep.cli.jobs.parallel import evaluate_parts
+    from linsep.cli.jobs.reading import RowCount
     from linsep.cli.terminal.progress import parts_bar
     from linsep.evaluation.scoring import scoring_of
 
-    scoring, left_out = scoring_of(saved.model, threshold), LeftOut(0, 0, [])
+    scoring, count = scoring_of(saved.model, threshold), RowCount()
     with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, start_workers(pool) as client:
-        for found, of in evaluate_parts(saved, data, client, options, threshold):
-            scoring.plus(found.scoring)
-            left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen, [])
+        for found, of in evaluate_parts(saved, data, client, options, threshold, count):
+            scoring.plus(found)
             tell(of)
-    return scoring.result(), left_out
+    return scoring.result(), count
 
 
 def _gathering(saved: Any) -> Any:
@@ -201,7 +194,7 @@ def _pairs(scores: "Scores") -> list[tuple[int, int, int]]:
 
 
 def show(
-    console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", rows: LeftOut, took: float
+    console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", count: "RowCount", took: float
 ) -> None:  # fmt: skip
     """Print all of it."""
     from linsep.cli.jobs.models import name_of, readout_name
@@ -216,16 +209,16 @@ def show(
             "error": f"{percent(scores.error)}, {scores.wrong:,} of {scores.rows:,} rows; between {percent(low)} and "
             f"{percent(high)} on rows like these (95 %)",
             "macro F1": f"{scores.macro_f1:.3f}",
-            "answers": readout_name(saved.model),
+            "readout": readout_name(saved.model),
             "ROC AUC": _areas(scores),
             "threshold": None if scores.threshold is None else threshold_words(scores),
             "log-loss": None if scores.log_loss is None else f"{scores.log_loss:.4f}",
             "Brier": None if scores.brier is None else f"{scores.brier:.4f}",
             "calibration": None if scores.calibration_error is None else f"off by {percent(scores.calibration_error)}",
             "unlabelled": f"{scores.unlabelled:,} rows left out" if scores.unlabelled else None,
-            "malformed": f"{rows.rejected:,} rows left out" if rows.rejected else None,
-            "unseen": f"{rows.unseen:,} entries of features that the training data did not have"
-            if rows.unseen
+            "malformed": f"{count.rejected:,} rows left out" if count.rejected else None,
+            "unseen": f"{count.unseen:,} entries of features that the training data did not have"
+            if count.unseen
             else None,
             "time": f"{seconds(took)}, {short(scores.rows / took)} rows/s",
         },

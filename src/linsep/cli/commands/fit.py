@@ -17,6 +17,7 @@ from linsep.cli.options.common import (
     Show,
     Sources,
     TimeLimit,
+    check_holdout,
     check_time_limit,
     learner_options,
     reader_options,
@@ -97,11 +98,14 @@ def run(
     show = show_of(json, brief, quiet)
     began, pool, options = perf_counter(), pool_of(workers, scheduler), reader_options(ctx)
     check_time_limit(time_limit)
-    if window is not None and (not stream or pool is not None):
-        raise UsageError(
-            "--window goes with --stream, in one process: rows have no other order in which an error rises"
-        )
     sharding = shards_option(pool, learner_options(ctx), stream)
+    if window is not None and (not stream or sharding is not None):
+        raise UsageError(
+            "--window goes with --stream, without shards: rows have no other order in which an error rises; remove "
+            "--window"
+        )
+    if open_labels and not stream:
+        raise UsageError("--open-labels: only a stream is learned before all its labels are known; add --stream")
     check_options(test, holdout, calibrate, resume)
     if sharding is not None:
         refuse_unsplittable(sharding, data, options)
@@ -116,12 +120,11 @@ def run(
     from linsep.cli.jobs.record import TrainingRecord
     from linsep.cli.jobs.training import TrainingTask
 
-    if restart:
-        if kept is None:
-            raise UsageError(
-                "--restart discards the epochs of shards that MODEL.epochs keeps: add --shards, or omit it"
-            )
-        kept.unlink(missing_ok=True)
+    if restart and kept is None:
+        raise UsageError(
+            "--restart discards a checkpoint, which only --stream --shards N, --workers and --scheduler write; remove "
+            "--restart"
+        )
 
     from linsep.cli.options.learners import in_options
     from linsep.cli.terminal.progress import ShardsTrainingProgress
@@ -149,6 +152,8 @@ def run(
         report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
         None if saved is None else saved.model, time_limit=time_limit,
     )  # fmt: skip
+    if restart and kept is not None:  # last, as an error above must not cost the epochs
+        kept.unlink(missing_ok=True)
     with interruptible(
         out, report, in_place=[options.get("quarantine")], otherwise=lambda: None if sharing is None else sharing.left
     ):
@@ -173,10 +178,7 @@ def run(
 
 def check_options(test: list[str] | None, holdout: float | None, calibrate: str | None, resume: Path | None) -> None:
     """Refuse wrong values, and what contradicts itself."""
-    if holdout is not None and not 0 < holdout < 1:
-        raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
-    if test and holdout is not None:
-        raise UsageError("--test and --holdout both choose the test rows: give one of them")
+    check_holdout(holdout, test)
     if calibrate not in (None, "sigmoid", "isotonic", "temperature"):
         raise UsageError(f"--calibrate {calibrate}: choose sigmoid, isotonic or temperature")
     if resume is not None and calibrate is not None:

@@ -63,10 +63,9 @@ def describe(path: Path, saved: Any) -> dict[str, Any]:
 
     from linsep.cli.jobs.models import name_of, readout_name, shards_of, solver_facts
     from linsep.models.contributions import weights_view
-    from linsep.models.encode_estimators import last_of, learner_of
+    from linsep.models.pipelines import last_of, learner_of, maps_before
 
     learner = learner_of(saved.model)
-    steps = getattr(saved.model, "steps", [])
     defaults = type(learner)().get_params() if name_of(learner) != type(learner).__name__ else {}
     changed = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
     speaks = weights_view(learner)
@@ -76,13 +75,13 @@ def describe(path: Path, saved: Any) -> dict[str, Any]:
         "size": path.stat().st_size,
         "version": saved.version,
         "learner": name_of(saved.model),
-        "steps": [type(step).__name__ for _, step in steps[:-1]],
+        "steps": [type(step).__name__ for _, step in maps_before(saved.model)],
         "parameters": changed,
         "classes": learner.classes_,
         "features": int(learner.n_features_in_),
         "nonzero": None if coef is None else int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
         "intercept": None if speaks is None else speaks.intercept_,
-        "answers": readout_name(learner),
+        "readout": readout_name(learner),
         "weights_of": None if speaks is None else readout_name(speaks),
         "found": solver_facts(learner),
         "shards": shards_of(learner),
@@ -150,15 +149,15 @@ def _shards(mixed: dict[str, Any] | None) -> str | None:
 
 def _weights(known: dict[str, Any]) -> dict[str, str]:
     """Return the facts of the weights that predict; for a vote, which has none, those of the average."""
-    answers = {"answers": known["answers"]} if known["answers"] is not None else {}
+    readout = {"readout": known["readout"]} if known["readout"] is not None else {}
     if known["intercept"] is None:
-        return answers
+        return readout
     weights = known["features"] * len(known["intercept"])
     share = f" ({100 * known['nonzero'] / max(weights, 1):.3g} %)"
-    if known["answers"] != known["weights_of"]:
-        answers["answers"] += f"; what follows are the weights of {known['weights_of']}"
+    if known["readout"] != known["weights_of"]:
+        readout["readout"] += f"; what follows are the weights of {known['weights_of']}"
     return {
-        **answers,
+        **readout,
         "weights": f"{known['nonzero']:,} of {weights:,} are not 0{share}",
         "bias": _list([_four_digits(bias) for bias in known["intercept"].tolist()]),
     }

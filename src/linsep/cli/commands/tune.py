@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.errors import UsageError
 from linsep.cli.options.common import (
     Brief,
     Json,
@@ -14,6 +13,7 @@ from linsep.cli.options.common import (
     Sources,
     TimeLimit,
     as_words,
+    check_holdout,
     check_time_limit,
     learner_options,
     maps_from,
@@ -45,9 +45,7 @@ def run(
         list[str] | None,
         typer.Option(metavar="FILE", help="Rows to judge the winner by; the search does not see them."),
     ] = None,
-    holdout: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
-    ] = HOLDOUT,
+    holdout: Annotated[float, typer.Option(metavar="SHARE", help="How many are set aside, of each class.")] = HOLDOUT,
     candidates: Annotated[int, typer.Option(metavar="N", min=1, help="How many combinations to try.")] = CANDIDATES,
     time_limit: TimeLimit = None,
     json: Json = False,
@@ -60,23 +58,22 @@ def run(
     all. Options that are given are not varied. The same seed gives the same result, without a time limit. All rows are
     in memory.
     """
-    from linsep.cli.commands.compare import read_rows
     from linsep.cli.jobs.comparing import Contest, choose_learners, refuse_foreign, rows_with_labels
+    from linsep.cli.jobs.reading import read_rows
     from linsep.cli.jobs.tuning import draw_candidates, halve, leaders, round_sizes
     from linsep.cli.terminal.output import print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
 
     show_as, options = show_of(json, brief, quiet), learner_options(ctx)
     check_time_limit(time_limit)
-    if not 0 < holdout < 1:
-        raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
+    check_holdout(holdout)
     check_targets({}, [*data, *(test or [])], quarantine_file(ctx))
     maps_from(options.maps)  # so that a wrong map is an error before the work
     names = choose_learners(options.learners)
     refuse_foreign(options.parameters, names)
     seed = options.parameters["random_state"]
     with interruptible(in_place=[quarantine_file(ctx)]):
-        rows, judges = read_rows(data, test, reader_options(ctx), show_as)
+        rows, judges = read_rows(data, test, reader_options(ctx), show_as is not Show.NOTHING)
         contest = Contest.of(rows, None, holdout, seed)
         X, classes = contest.train.X, len(contest.classes)
         drawn = draw_candidates(names, options.parameters, options.maps, X, classes, candidates, seed)

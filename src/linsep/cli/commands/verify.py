@@ -41,6 +41,10 @@ def run(
         Path, typer.Argument(metavar="CERT", show_default=False, help="A file that certify has written.")
     ],
     data: Sources,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="MODEL", help="The model of certify --model."),
+    ] = None,
     time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
@@ -52,6 +56,7 @@ def run(
     if one does, if the data are others, or if the time limit leaves claims unchecked.
     """
     from linsep.certificates.certificate import Certificate, verify
+    from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.jobs.reading import load_rows
     from linsep.cli.terminal.output import print_json, stderr, stdout
 
@@ -60,7 +65,8 @@ def run(
     check_targets({}, [cert, *data], quarantine_file(ctx))
     with interruptible(in_place=[quarantine_file(ctx)]):
         stated, began = Certificate.load(cert), perf_counter()
-        rows, console = load_rows(ctx, data, show_as is not Show.NOTHING), stderr()
+        saved, console = None if model is None else opened_classifier(model), stderr()
+        rows = load_rows(ctx, data, show_as is not Show.NOTHING, saved)
         if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         if console.is_terminal and show_as is Show.ALL:
@@ -99,7 +105,10 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
     line = Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}")
     console.print(line, soft_wrap=brief)
     if [claim for claim, _ in result.failures] == ["data"] and not brief:
-        note(console, "are they read as they were for certify? --label, --map, -O and --on-error must be the same")
+        note(
+            console,
+            "are they read as they were for certify? --label, --map, -O, --on-error and --model must be the same",
+        )
 
 
 def _claims(checks: Sequence[tuple[str, str, str]], width: int | None) -> Iterator[list[Any]]:
@@ -119,7 +128,7 @@ def _claims(checks: Sequence[tuple[str, str, str]], width: int | None) -> Iterat
 
 
 def _lines(status: str, claims: list[tuple[str, str]], width: int | None) -> list[Any]:
-    """Return a line for each claim, with its value in a column; what is wider than the terminal goes on in the next."""
+    """Return a line for each claim, with its value in a column; text wider than the terminal continues on the next."""
     from linsep.cli.terminal.output import Text, wrap
 
     lines, indent = [], len(status) + 2

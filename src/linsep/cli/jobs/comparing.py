@@ -78,6 +78,8 @@ class Attempt(NamedTuple):
     rows_per_second: float | None = None
     settled: bool | None = None
     why: str | None = None
+    out_of_time: bool = False
+    """True if there was no time to try it."""
     candidate: Candidate | None = None
 
 
@@ -124,27 +126,32 @@ class Contest:
                 if left <= 0:
                     tell.ready()
                     why = f"--time-limit {time_limit:g} was over before it began"
-                    yield Attempt(name, why=why, candidate=candidate)
+                    yield Attempt(name, why=why, out_of_time=True, candidate=candidate)
                     continue
                 limit = {"time_limit": left} if "time_limit" in described(candidate.learner) else {}
             try:
-                if candidate.maps not in mapped:
-                    mapped[candidate.maps] = self.map_features(maps_from(candidate.maps))
-                yield mapped[candidate.maps]._attempt(name, candidate, limit, tell)
+                try:
+                    if candidate.maps not in mapped:
+                        mapped[candidate.maps] = self.map_features(maps_from(candidate.maps))
+                    mapped[candidate.maps]._compile(candidate, limit)
+                finally:
+                    tell.ready()
+                yield mapped[candidate.maps]._attempt(name, candidate, limit)
             except ValueError as error:
                 found = explain(error)
                 if found is None:
                     raise
-                tell.ready()
                 yield Attempt(name, why=found[1], candidate=candidate)
 
-    def _attempt(self, name: str, candidate: Candidate, limit: dict[str, Any], tell: LearnerReport) -> Attempt:
+    def _compile(self, candidate: Candidate, limit: dict[str, Any]) -> None:
+        """Compile what a candidate runs, so that no compiling is counted in its time."""
         few = self.train.some(np.unique(self.train.y, return_index=True)[1])
         first = candidate.make(**limit, **({"max_iter": 1} if LEARNERS[candidate.learner].online else {}))
-        with suppress(ValueError):  # a row of each class may be too few; so that no compiling is counted below
+        with suppress(ValueError):  # a row of each class may be too few
             fit_quietly(first, few.X, few.y, few.weights)
             first.predict(few.X)
-        tell.ready()
+
+    def _attempt(self, name: str, candidate: Candidate, limit: dict[str, Any]) -> Attempt:
         learner, began = candidate.make(**limit), perf_counter()
         settled = fit_quietly(learner, self.train.X, self.train.y, self.train.weights)
         took = perf_counter() - began

@@ -12,7 +12,7 @@ from linsep.data.sources import sources_of
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
-from linsep.models.encode_estimators import is_calibrated, is_pipeline, learner_of
+from linsep.models.pipelines import is_calibrated, is_pipeline, learner_of
 from linsep.models.save_load import Saved
 
 HASHED = ("alternate_sign", "n_features", "keep_names")
@@ -42,7 +42,7 @@ def choose_learner(options: LearnerOptions, resume: Path | None, stream: bool) -
         learner.set_params(log=False)  # it would grow with the stream
     epochs = (parameters.get("max_iter") or 1) if stream else getattr(learner, "_most_epochs", 1)
     shards = _shards(learner, parameters, resume, stream)
-    threads = options.parameters.get("n_jobs", -1) if shards else 1  # classes on several threads would not be compared
+    threads = options.parameters.get("n_jobs", -1) if shards else 1  # without shards, a watched training has one
     return learner.set_params(n_jobs=threads) if "n_jobs" in known else learner, epochs, saved
 
 

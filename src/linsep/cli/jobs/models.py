@@ -12,7 +12,7 @@ from linsep.engine.arrays import Array
 from linsep.estimators.base.voter import Voter
 from linsep.evaluation.scoring import shown
 from linsep.models.contributions import weights_view
-from linsep.models.encode_estimators import last_of, learner_of
+from linsep.models.pipelines import last_of, learner_of
 from linsep.models.save_load import Saved, opened
 
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from linsep.cli.jobs.predicting import Output, lines_of, writer
-from linsep.cli.jobs.reading import reading_for
-from linsep.data.errors import DataError
+from linsep.cli.jobs.reading import RowCount, reading_for
+from linsep.data.errors import NO_ROWS, DataError
 from linsep.data.parts import PartReader, Reading
+from linsep.data.sources import sources_of
 from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
 from linsep.distributed.predicting import tasks_of
@@ -37,38 +38,52 @@ class EvaluateQuestion(NamedTuple):
 
 
 class PartLines(NamedTuple):
-    """The lines of a part, and what is wrong with the row after the last of them, if something is."""
+    """The lines of a part, its counts, and what is wrong with the row after the last line, if something is."""
 
     lines: bytes
+    counts: RowCount
     error: DataError | None
 
 
 class PartScores(NamedTuple):
-    """The scores of a part, and the number of malformed rows and unseen features."""
+    """The scores of a part, and its counts."""
 
     scoring: Scoring
-    rejected: int
-    unseen: int
+    counts: RowCount
 
 
 def predict_parts(
-    saved: Saved, data: list[str], output: Output, client: Any, options: dict[str, Any]
+    saved: Saved, data: list[str], output: Output, client: Any, options: dict[str, Any], count: RowCount
 ) -> Iterator[bytes]:
-    """Yield the lines of predictions of each part; raise at a malformed row, if asked to, after those before it."""
+    """Yield the lines of predictions of each part, and add to the counts.
+
+    At a malformed row, if asked to, raise after the lines before it.
+    """
     with _open_parts(saved, data, client, options) as (engine, tasks, reading):
-        for lines, error in engine.each(predict_part, tasks, PredictQuestion(reading, saved, output)):
-            yield lines
+        for lines, found, error in engine.each(predict_part, tasks, PredictQuestion(reading, saved, output)):
+            count.plus(found)
+            if lines:
+                yield lines
             if error is not None:
                 raise DataError(error.file, error.reason, error.line, error.column)
+    _refuse_no_rows(data, count)
 
 
 def evaluate_parts(
-    saved: Saved, data: list[str], client: Any, options: dict[str, Any], threshold: float | None
-) -> Iterator[tuple[PartScores, int]]:
-    """Yield the scores of each part, and the number of parts."""
+    saved: Saved, data: list[str], client: Any, options: dict[str, Any], threshold: float | None, count: RowCount
+) -> Iterator[tuple[Scoring, int]]:
+    """Yield the scores of each part, and the number of parts; add to the counts."""
     with _open_parts(saved, data, client, options) as (engine, tasks, reading):
         for found in engine.each(evaluate_part, tasks, EvaluateQuestion(reading, saved.model, threshold)):
-            yield found, len(tasks)
+            count.plus(found.counts)
+            yield found.scoring, len(tasks)
+    _refuse_no_rows(data, count)
+
+
+def _refuse_no_rows(data: list[str], count: RowCount) -> None:
+    """Refuse files without a row, as one reader does."""
+    if not count.rows + count.rejected:
+        raise DataError(sources_of(data)[0].name, NO_ROWS)
 
 
 @contextmanager
@@ -83,23 +98,26 @@ def _open_parts(
 
 def predict_part(task: Task, question: PredictQuestion) -> PartLines:
     """Return the lines of a part's predictions."""
-    write, lines = writer(question.saved, question.output), []
+    write, lines, count, error = writer(question.saved, question.output), [], RowCount(), None
+    once = PartReader(task.shard.part, question.reading)
     try:
-        for part in PartReader(task[0], question.reading).aligned_parts():
+        for part in once.aligned_parts():
+            count.add(part.X)
             lines.append(lines_of(part, write))
-            if part.error is not None:
-                return PartLines(b"".join(lines), part.error)
-    except DataError as error:
-        return PartLines(b"".join(lines), error)
-    return PartLines(b"".join(lines), None)
+            error = part.error
+    except DataError as fault:
+        error = fault
+    return PartLines(b"".join(lines), count.end(once.form, once.policy.rejected, once.unseen), error)
 
 
 def evaluate_part(task: Task, question: EvaluateQuestion) -> PartScores:
     """Score the predictions for a part."""
-    scoring, once = scoring_of(question.model, question.threshold), PartReader(task[0], question.reading)
+    scoring, count = scoring_of(question.model, question.threshold), RowCount()
+    once = PartReader(task.shard.part, question.reading)
     for part in once:
         block = once.dataset([part], question.reading.form)
         if len(block):
+            count.add(block.X)
             found = predictions(question.model, block.X)
-            scoring.add(block.y, found.labels, found.scores, found.probabilities)
-    return PartScores(scoring, once.policy.rejected, once.unseen)
+            scoring.add_predictions(block.y, found)
+    return PartScores(scoring, count.end(once.form, once.policy.rejected, once.unseen))

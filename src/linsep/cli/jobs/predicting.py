@@ -1,4 +1,4 @@
-"""Answers as lines: for each line of text that is read there is one, as soon as it is there."""
+"""Write a prediction for each line of text, as soon as the line is read."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.reading import STDIN, EntryCount, Waiting, pipe_input, rows_for
+from linsep.cli.jobs.reading import STDIN, RowCount, Waiting, pipe_input, rows_for
 from linsep.cli.options.workers import WorkerPool, start_workers
 from linsep.cli.terminal.text import escape, say
 from linsep.data.dataset import AlignedPart
@@ -20,7 +20,7 @@ from linsep.data.text.format import LabelledText
 from linsep.data.vw import Vw
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write, naming
-from linsep.models.encode_estimators import is_calibrated
+from linsep.models.pipelines import is_calibrated
 from linsep.models.save_load import Saved
 from linsep.validation.labels import predicted_labels
 
@@ -54,7 +54,7 @@ def predict(
     if pool is not None:
         _predict_with_workers(saved, data, output, out, options, pool)
         return
-    write, count = writer(saved, output), EntryCount()
+    write, count = writer(saved, output), RowCount()
     pipe = pipe_input(data)
     with pipe or nullcontext():
         much = {"block_bytes": BLOCK_BYTES, **options}
@@ -65,8 +65,7 @@ def predict(
                 file.write(lines)
                 if pipe is not None:
                     file.flush()
-        for remark in count.remarks(rows):
-            say(f"linsep predict: warning: {remark}")
+        _warn(count.end(rows.form, rows.rejected, rows.unseen))
 
 
 def _predict_with_workers(
@@ -76,10 +75,18 @@ def _predict_with_workers(
     from linsep.cli.jobs.parallel import predict_parts
 
     writer(saved, output)  # so that a model without probabilities is an error before the work
+    count = RowCount()
     _refuse_target(out, sources_of(data))
     with start_workers(pool) as client, _output(out) as file:
-        for lines in _with_header(saved.model, output, predict_parts(saved, data, output, client, options)):
+        for lines in _with_header(saved.model, output, predict_parts(saved, data, output, client, options, count)):
             file.write(lines)
+    _warn(count)
+
+
+def _warn(count: RowCount) -> None:
+    """Warn of data that the model knows little of."""
+    for remark in count.remarks():
+        say(f"linsep predict: warning: {remark}")
 
 
 def writer(saved: Saved, output: Output) -> Writer:
@@ -164,7 +171,7 @@ def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
     return rows
 
 
-def _predicted_lines(rows: Stream, write: Writer, count: EntryCount) -> Iterator[bytes]:
+def _predicted_lines(rows: Stream, write: Writer, count: RowCount) -> Iterator[bytes]:
     """Yield the lines of predictions of each part; raises at a malformed row, if asked to, after those before it."""
     for part in rows.aligned_parts():
         count.add(part.X)

@@ -5,9 +5,9 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from shlex import join
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
@@ -16,6 +16,7 @@ from linsep.cli.errors import UsageError
 from linsep.cli.options.common import as_words, learner_options, maps_from, reader_options
 from linsep.cli.terminal.text import say, words
 from linsep.data.dataset import Dataset
+from linsep.data.format import Format
 from linsep.data.registry import detected_format, options_of
 from linsep.data.sources import sources_of
 from linsep.data.streaming import Stream
@@ -23,23 +24,53 @@ from linsep.validation.errors import InvalidDataError
 
 if TYPE_CHECKING:
     from linsep.evaluation.scoring import Scores
+    from linsep.models.save_load import Saved
 
 
-def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> Dataset:
-    """Read and map the rows of a command by its options; omit weights of rows."""
+def load_rows(ctx: typer.Context, data: list[str], remark: bool = True, saved: "Saved | None" = None) -> Dataset:
+    """Read and map the rows of a command by its options, into the columns of a model if given; omit weights of rows."""
     from linsep.cli.terminal.progress import reading_bar  # many commands read, and few show a bar
 
-    maps = maps_from(learner_options(ctx).maps)
+    maps, options = maps_from(learner_options(ctx).maps), reader_options(ctx)
+    if saved is not None:
+        options = reading_for(saved, data, options)
     with reading_bar("reading", remark) as tell:
-        rows = linsep.read(data, progress=tell, **reader_options(ctx))
+        rows = linsep.read(data, progress=tell, **options)
     if not len(rows):
         raise InvalidDataError(f"{', '.join(data)}: there are no rows")
+    if rows.unseen and remark:
+        say(f"{ctx.command_path}: entries of features that the model does not know, left out: {rows.unseen:,}")
     if rows.weights is not None and remark:
         say(f"{ctx.command_path}: weights of rows are left out: what is proved is of rows that weigh alike")
     X: Any = rows.X
     for step in maps:
         X = step.fit_transform(X)
     return replace(rows, X=X, weights=None)
+
+
+def read_rows(
+    data: list[str], test: list[str] | None, options: dict[str, Any], shown: bool
+) -> tuple[Dataset, Dataset | None]:
+    """Read rows, and others in the same columns to be judged by; None if there are no others."""
+    from linsep.cli.terminal.progress import reading_bar
+
+    with reading_bar("reading", shown) as tell:
+        rows = linsep.read(data, progress=tell, **options)
+        if test is None:
+            return rows, None
+        return rows, linsep.read(test, like=rows, progress=tell, **options_for_test_rows(options))
+
+
+def options_for_test_rows(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the training rows that test rows in the same columns are read with.
+
+    >>> options_for_test_rows({"format": "csv", "label": "kind", "on_error": "quarantine", "quarantine": "bad.csv"})
+    {'format': 'csv', 'on_error': 'skip'}
+    """
+    found = {name: value for name, value in options.items() if name in ("format", "n_jobs", "on_error")}
+    if "on_error" in found:  # only rows to learn from are set aside for a second look
+        found["on_error"] = found["on_error"].replace("quarantine", "skip")
+    return found
 
 
 STDIN = "-"
@@ -109,23 +140,42 @@ MOST_NAMED = 5
 """Columns and labels that a remark names."""
 
 
-class EntryCount:
-    """Counts the entries of rows that are read, to remark on data that a model knows little of."""
+@dataclass
+class RowCount:
+    """Count the rows and entries that are read, to warn of data that a model knows little of."""
 
-    def __init__(self, known: int = 0) -> None:
-        self.known = known
+    rows: int = 0
+    known: int = 0
+    """Entries of features that the model knows."""
+    rejected: int = 0
+    """Malformed rows."""
+    unseen: int = 0
+    """Entries of features that the training data did not have."""
+    extra: list[str] = field(default_factory=list)
+    """Columns that the training data did not have."""
 
     def add(self, X: Any) -> None:
         """Add some rows; a dense table has all columns."""
+        self.rows += X.shape[0]
         self.known += int(X.nnz) if hasattr(X, "nnz") else X.size
 
-    def remarks(self, rows: Stream) -> list[str]:
-        """Return remarks on what was left out of the rows that were read."""
-        extra = list(getattr(rows.form, "extra", ()))
-        found = [f"left out, as the model has no such column: {_some(extra)}"] if extra else []
-        if rows.unseen and not self.known:
+    def end(self, form: Format, rejected: int, unseen: int) -> Self:
+        """Add what was left out in a pass over the data."""
+        return self.plus(RowCount(rejected=rejected, unseen=unseen, extra=list(getattr(form, "extra", ()))))
+
+    def plus(self, other: "RowCount") -> Self:
+        """Add the counts of other rows."""
+        self.rows, self.known = self.rows + other.rows, self.known + other.known
+        self.rejected, self.unseen = self.rejected + other.rejected, self.unseen + other.unseen
+        self.extra += [name for name in other.extra if name not in self.extra]
+        return self
+
+    def remarks(self) -> list[str]:
+        """Return remarks on what was left out."""
+        found = [f"left out, as the model has no such column: {_some(self.extra)}"] if self.extra else []
+        if self.unseen and not self.known:
             found.append(
-                f"the model knows none of the features ({rows.unseen:,} entries are left out), and all rows have the "
+                f"the model knows none of the features ({self.unseen:,} entries are left out), and all rows have the "
                 "same scores: check that the data are read as the training data were"
             )
         return found

@@ -9,7 +9,7 @@ import numpy as np
 from linsep.cli.jobs.models import AT_ONCE, progressive_of, shards_of, solver_facts
 from linsep.cli.jobs.training import Trained, TrainingTask
 from linsep.cli.options.common import as_words
-from linsep.models.encode_estimators import last_of
+from linsep.models.pipelines import last_of
 from linsep.theory.drift import Rise, rises
 
 
@@ -116,7 +116,7 @@ def rises_of(windows: list[tuple[int, int]]) -> list[Rise]:
 
 
 FORGETS = "--learner moving-average, whose mean forgets old weights"
-"""What to try where the error of an average rises."""
+"""Advice if the error of an average rises."""
 
 
 def between(record: TrainingRecord, rise: dict[str, Any]) -> str:

@@ -21,7 +21,6 @@ from linsep.cli.jobs.training import (
     Seen,
     Trained,
     TrainingTask,
-    form_of,
     judge,
     judge_by_files,
     marks_all,
@@ -33,7 +32,7 @@ from linsep.data.streaming import Stream
 from linsep.data.svmlight import Svmlight
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
-from linsep.models.encode_estimators import learner_of
+from linsep.models.pipelines import learner_of
 from linsep.models.save_load import Saved
 from linsep.theory.exchangeability import LabelOrder
 from linsep.training.epochs import refuse_many_rounds
@@ -69,7 +68,7 @@ def train_on_stream(task: TrainingTask) -> Trained:
     learner = learner_of(task.model)
     if len(learner.classes_) < 2:
         raise InvalidDataError(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
-    seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
+    seen = Seen(rows.form, known if marks_all(learner) else None)
     trained = Trained(learner, task.model, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
     if task.interrupted:
         trained.rows = task.progress.curve.rows or task.learned
@@ -116,6 +115,8 @@ def _learn_epochs(
             if epoch == 0 and isinstance(task.learner, OnlineLearner):
                 task.progress.end(_current_learner(task)._state)
                 _current_learner(task)._progressive.active = False
+        if isinstance(task.learner, OnlineLearner):
+            task.progress.end(_current_learner(task)._state)
     task.remarks += order.warnings()
     return count, known
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.models import name_of
-from linsep.cli.jobs.reading import EntryCount, remark_on_labels
+from linsep.cli.jobs.reading import RowCount, options_for_test_rows, remark_on_labels
 from linsep.cli.options.common import make_pipeline
 from linsep.cli.terminal.output import size as size_of
 from linsep.cli.terminal.progress import TrainingProgress
@@ -31,7 +31,7 @@ from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Method
 from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, predictions, scoring_of
-from linsep.models.encode_estimators import learner_of
+from linsep.models.pipelines import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
 from linsep.transforms.scaling import unequal_columns
@@ -89,7 +89,8 @@ class Seen:
 
     block = False
 
-    def __init__(self, form: Format, known: Array | None) -> None:
+    def __init__(self, form: Format | None, known: Array | None) -> None:
+        assert form is not None  # the data are read from files
         self.form, self.known = form, known
 
     def seen_columns(self) -> Array:
@@ -159,7 +160,7 @@ def train_in_memory(task: TrainingTask) -> Trained:
             model = _fit(task, X, rows)
     learner = learner_of(model)
     task.remarks += [str(of.message) for of in caught if not _of_rounds(of.category, learner)]
-    seen = Seen(form_of(data.form), data.seen_columns() if marks_all(learner) else None)
+    seen = Seen(data.form, data.seen_columns() if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
         learner, make_pipeline(task.maps, model), seen, len(rows), data.rejected, data.unseen, False,
@@ -275,21 +276,13 @@ def marks_all(learner: Learner) -> bool:
     return learner._weighs_unseen_features
 
 
-def form_of(form: Format | None) -> Format:
-    """Return the format of data read from files."""
-    assert form is not None
-    return form
-
-
 def judge_by_files(task: TrainingTask, trained: Trained) -> None:
     """Score the rows of test files, if there are any."""
     if task.test is not None:
-        options = {name: value for name, value in task.options.items() if name in ("format", "n_jobs")}
-        if "on_error" in task.options:  # only rows to learn from are set aside for a second look
-            options["on_error"] = task.options["on_error"].replace("quarantine", "skip")
+        options = options_for_test_rows(task.options)
         blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
         judge(task, trained, blocks, ", ".join(task.test))
-        task.remarks += EntryCount(known=1).remarks(blocks)
+        task.remarks += RowCount(known=1).end(blocks.form, blocks.rejected, blocks.unseen).remarks()
 
 
 def judge(task: TrainingTask, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
@@ -310,7 +303,7 @@ def _score(task: TrainingTask, trained: Trained, blocks: Any, places: Array | No
     for block in blocks:
         if len(block):
             found = predictions(trained.model, block.X)
-            scoring.add(block.y, found.labels, found.scores, found.probabilities)
+            scoring.add_predictions(block.y, found)
             if trained.gathered is not None:
                 trained.gathered.add(block, found)
     trained.shown = scoring.result()

@@ -130,7 +130,7 @@ def halve(
         for attempt in rows.attempts(named, tell, left):
             candidate = standing[int(attempt.name)]
             attempts.append(attempt)
-            if attempt.error is not None or attempt.why is None or "--time-limit" not in attempt.why:
+            if not attempt.out_of_time:
                 yield Result(candidate, number, len(rows.train.y), attempt)
         if number < len(sizes):
             able = [of for of in attempts if of.error is not None]

@@ -74,6 +74,14 @@ def check_time_limit(seconds: float | None) -> None:
         raise UsageError(f"--time-limit {seconds:g}: give a number of seconds above 0")
 
 
+def check_holdout(holdout: float | None, test: list[str] | None = None) -> None:
+    """Refuse a share that leaves no rows on one side, and a second choice of the test rows."""
+    if holdout is not None and not 0 < holdout < 1:
+        raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
+    if test and holdout is not None:
+        raise UsageError("--test and --holdout both choose the test rows: give one of them")
+
+
 @dataclass(frozen=True)
 class LearnerOptions:
     """The options of learners: their names, parameters, and the feature maps before them."""

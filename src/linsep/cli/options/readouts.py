@@ -38,7 +38,7 @@ def with_readout(saved: "Saved", readout: str | None, normalize: bool | None) ->
         return saved
     from linsep.cli.jobs.models import name_of
     from linsep.estimators.base.voter import Voter
-    from linsep.models.encode_estimators import is_calibrated, learner_of
+    from linsep.models.pipelines import is_calibrated, learner_of
 
     option, learner = f"--{next(iter(chosen))}", learner_of(saved.model)
     if not isinstance(learner, Voter):
@@ -68,7 +68,7 @@ def refuse_no_weights(saved: "Saved") -> None:
     from linsep.cli.jobs.models import name_of
     from linsep.estimators.base.learner import Learner
     from linsep.estimators.base.voter import LINEAR, Voter
-    from linsep.models.encode_estimators import learner_of
+    from linsep.models.pipelines import learner_of
 
     learner: Any = learner_of(saved.model)  # a regression is no Learner
     if isinstance(learner, Learner) and learner._traits.weights_of_rows:

@@ -12,7 +12,7 @@ from linsep.certificates.certificate import Certificate
 from linsep.certificates.checker import vector
 from linsep.certificates.reading import class_name
 from linsep.certificates.schema import MistakeBound, ProblemKey
-from linsep.certificates.theorems import PerceptronTheorem, Run, WinnowTheorem
+from linsep.certificates.theorems import KernelPerceptronTheorem, PerceptronTheorem, Run, WinnowTheorem
 from linsep.certificates.words import (
     LETTERS,
     SEPARATORS,
@@ -20,7 +20,7 @@ from linsep.certificates.words import (
     Line,
     counted,
     favours,
-    is_mixed,
+    names_mixed_run,
     passes_of,
     rounded,
     short_verdict,
@@ -232,7 +232,11 @@ def _made(cert: Certificate, problem: Problem, learner: Learner | None) -> list[
 
 def _weighted(cert: Certificate, name: str) -> str:
     """Return what the mistakes of a mixed run weigh, which is what its bounds are about; "" of any other run."""
-    return f"; {rounded(cert, name, WEIGHTED)} weighted, which is what bounds are about" if is_mixed(cert, name) else ""
+    return (
+        f"; {rounded(cert, name, WEIGHTED)} weighted, which is what bounds are about"
+        if names_mixed_run(cert, name)
+        else ""
+    )
 
 
 def _shards(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Part]:
@@ -456,16 +460,17 @@ def problem_of(cert: Certificate, X: Any, y: Any) -> Problem:
 def certified_run(cert: Certificate, problem: Problem, learner: Learner | None) -> DrawnRun | None:
     """Return the run on a problem that is certified, if its updates are its mistakes, as passive-aggressive's are not.
 
-    Its rounds are in the learner's log.
+    Its rounds are in the learner's log. A kernel's run is left out, as its weights are not those of features.
     """
     for name, run in cert.facts["runs"].items():
         theorem = cert.theorem(name)
-        if run["problem"] == problem.name and theorem.unit_steps:
+        drawn = theorem.unit_steps and not isinstance(theorem, KernelPerceptronTheorem)
+        if run["problem"] == problem.name and drawn:
             found = DrawnRun(
                 _rounds(cert, problem.name, learner), cert.updated_rows(name, problem.codes), run["rounds"],
                 run["passes"], name,
             )  # fmt: skip
-            found = _mixed(found, cert.mixes(name)) if is_mixed(cert, name) else found
+            found = _mixed(found, cert.mixes(name)) if names_mixed_run(cert, name) else found
             if isinstance(theorem, WinnowTheorem):
                 return found._replace(rate=float(theorem.rate), norm=theorem.norm)
             assert isinstance(theorem, PerceptronTheorem)

@@ -20,7 +20,7 @@ from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
 from linsep.evaluation.scoring import Predictions, Scores
 from linsep.models.contributions import Explainer, names_of, weights_view
-from linsep.models.encode_estimators import is_calibrated, learner_of
+from linsep.models.pipelines import is_calibrated, learner_of
 from linsep.plots.evaluation import MOST as MOST_CLASSES
 from linsep.plots.evaluation import (
     Mark,
@@ -176,8 +176,8 @@ class Evaluation:
             tiles.append(Fact("recall", _share(_number(at.recall)), found))
         title = f"{name_of(self.saved.model)} on {file_names(data)}"
         again = Section("Again", [Code(join(without_folders(["linsep", "evaluate", model, *data, *options])))])
-        answers = readout_name(self.saved.model)
-        subtitle = f"Evaluation of {file_names([model])}" + (f"; {answers}, answers" if answers else "")
+        readout = readout_name(self.saved.model)
+        subtitle = f"Evaluation of {file_names([model])}" + (f"; readout: {readout}" if readout else "")
         Report(title, subtitle, tiles, [*self.sections(scores), again]).write(path)
 
     def sections(self, scores: Scores) -> list[Section]:

@@ -16,7 +16,7 @@ from linsep.certificates.words import (
     Line,
     counted,
     favours,
-    is_mixed,
+    names_mixed_run,
     outward,
     rounded,
     short_verdict,
@@ -240,7 +240,7 @@ def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
 
 def _weighted(cert: "Certificate", name: str) -> str:
     """Return what the mistakes of a mixed run weigh; "" of any other run."""
-    return f", {rounded(cert, name, WEIGHTED)} weighted" if is_mixed(cert, name) else ""
+    return f", {rounded(cert, name, WEIGHTED)} weighted" if names_mixed_run(cert, name) else ""
 
 
 def as_json(cert: "Certificate", learner: "Learner | None" = None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from linsep.cli.terminal.output import Text, percent, seconds, short, stderr
 
 if TYPE_CHECKING:
     from linsep.data.blocks import Progress as ReadingProgress
-    from linsep.distributed.training import Progress as ShardsProgress
+    from linsep.distributed.training import TrainingStatus
     from linsep.training.progressive import ProgressiveErrors
     from linsep.training.state import TrainingState
 
@@ -488,9 +488,9 @@ class ShardsTrainingProgress(TrainingProgress):
     def __init__(self, shown: bool = True, window: int | None = None) -> None:
         super().__init__(shown, window)
         self.rows, self.rejected, self.scanned, self.began, self.lost = 0, 0, 0.0, 0.0, 0
-        self.start: ShardsProgress | None = None
+        self.start: TrainingStatus | None = None
         """The progress at the start of the first epoch of this run."""
-        self.last: ShardsProgress | None = None
+        self.last: TrainingStatus | None = None
 
     @property
     def moved(self) -> int | None:
@@ -514,7 +514,7 @@ class ShardsTrainingProgress(TrainingProgress):
         if last.rows > start.rows and self._line != (last.epoch, last.shards):
             self._print_shards(last, self._speed(last, start))
 
-    def shards(self, now: "ShardsProgress") -> None:
+    def shards(self, now: "TrainingStatus") -> None:
         """Record and show how far the training has come."""
         if now.gone > self.lost or now.waiting:
             self._report_lost(now)
@@ -531,18 +531,18 @@ class ShardsTrainingProgress(TrainingProgress):
         self.last = now
         self._learned(now, now if self.start is None else self.start)
 
-    def _report_lost(self, now: "ShardsProgress") -> None:
+    def _report_lost(self, now: "TrainingStatus") -> None:
         self.lost = now.gone
         if self.bars or self.lines:
             what = "one is waited for, a minute at most" if now.waiting else "others do the work again"
             self._print(f"linsep fit: {now.gone} worker{'s' * (now.gone != 1)} lost so far; {what}")
 
-    def _begin(self, now: "ShardsProgress") -> None:
+    def _begin(self, now: "TrainingStatus") -> None:
         self.start, self.curve.before = now, (now.rows, now.errors or 0)
         if now.epoch > 1:
             self._print(f"linsep fit: resumes after epoch {now.epoch - 1}, which {self.checkpoint} has")
 
-    def _learned(self, now: "ShardsProgress", start: "ShardsProgress") -> None:
+    def _learned(self, now: "TrainingStatus", start: "TrainingStatus") -> None:
         """Record and show what was learned since this run began."""
         rows, errors = now.rows - start.rows, None if now.errors is None else now.errors - self.curve.before[1]
         speed = self._speed(now, start)
@@ -554,17 +554,17 @@ class ShardsTrainingProgress(TrainingProgress):
             self._print_shards(now, speed)
             self._power = 1 << rows.bit_length()
 
-    def _speed(self, now: "ShardsProgress", start: "ShardsProgress") -> float:
+    def _speed(self, now: "TrainingStatus", start: "TrainingStatus") -> float:
         return (now.rows - start.rows) / max(now.seconds - start.seconds, 1e-9)
 
-    def _show_shards(self, now: "ShardsProgress", speed: float) -> None:
+    def _show_shards(self, now: "TrainingStatus", speed: float) -> None:
         what = "learning" if self.epochs == 1 else f"epoch {now.epoch} of {self.epochs}"
         text = f"{now.shards} of {now.of} shards" + (f", {short(speed)} rows/s" if speed else "")
         text += f", {now.mistakes:,} mistakes" if now.mistakes else ""
         done, all = (now.epoch - 1) * now.of + now.shards, self.epochs * now.of
         self.bar.update(description=what, completed=done, total=all, text=text)
 
-    def _print_shards(self, now: "ShardsProgress", speed: float) -> None:
+    def _print_shards(self, now: "TrainingStatus", speed: float) -> None:
         if not self.lines:
             return
         if self._line == (0, 0):

@@ -347,25 +347,40 @@ def _word_value(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
 
 @written_out
 def value_after(
-    text: Any, begin: Any, k: Any, h: Any, scale: float, values: Any, powers: Any, known: Any, hard: Any, counts: Any
-) -> tuple[Any, Any, int, float, Any, Any]:
-    """Read `[:value]` after the name text[begin:k], whose hash is h.
+    text: Any, begin: Any, k: Any, h: Any, unnamed: Any, mode: Any, scale: float, values: Any, powers: Any, known: Any,
+    hard: Any, counts: Any,
+) -> tuple[Any, Any, int, float, Any, Any, Any]:  # fmt: skip
+    """Read `[:value]` after the name text[begin:k], whose hash is h, and after so many features without a name.
 
-    Returns where the value ends, where a fault is, its reason, the value, and the end and the hash of the name, to
-    which a value that is a word belongs.
+    Returns where the value ends, where a fault is, its reason, the value, the end and the hash of the name, to which a
+    value that is a word belongs, and the number of features without a name.
     """
     end = k
     if text[k] != COLON:
-        return k, begin, FINE if _word_ends(text, k) else BAD_BYTE, scale, end, h
+        return k, begin, FINE if _word_ends(text, k) else BAD_BYTE, scale, end, h, unnamed
     k += ONE
     at = k
     status, k, value = number_for(text, k, values, powers, known, hard, counts)
     if status == NO_NUMBER or not _word_ends(text, k):
         if _word_ends(text, at) or _begins_a_number(text, at):
-            return k, at, BAD_VALUE, value, end, h
+            return k, at, BAD_VALUE, value, end, h, unnamed
         k, h = _word_value(text, at, h)
-        return k, at, FINE if _word_ends(text, k) else BAD_VALUE, 1.0, k, h
-    return k, at, FINE, values.dtype.type(value) * scale, end, h
+        return k, at, FINE if _word_ends(text, k) else BAD_VALUE, 1.0, k, h, unnamed
+    if end == begin:
+        if mode == NUMBERED:
+            return k, begin, NO_NAME, value, end, h, unnamed
+        h, unnamed = np.uint32(h + unnamed), np.uint32(unnamed + np.uint32(1))
+    return k, at, FINE, values.dtype.type(value) * scale, end, h, unnamed
+
+
+@text_kernel()
+def most_in(text: Any) -> Any:
+    """Return the most rows and entries that there can be: lines, and blanks, one of which precedes each entry."""
+    lines = blanks = 0
+    for k in range(text.shape[0]):
+        lines += 1 if text[k] == NEWLINE else 0
+        blanks += 1 if text[k] == SPACE or text[k] == TAB else 0
+    return lines, blanks + 1
 
 
 @text_kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)
@@ -405,12 +420,9 @@ def read_rows(
                 if text[k] == BAR or line_ends(text, k):
                     break
                 k, h = name_at(text, k, seed)
-                k, at, reason, value, end, h = value_after(text, word, k, h, scale, values, powers, known, hard, counts)
-                if end == word and reason == FINE:
-                    h = np.uint32(h + unnamed)
-                    unnamed = np.uint32(unnamed + np.uint32(1))
-                    if mode == NUMBERED:
-                        at, reason = word, NO_NAME
+                k, at, reason, value, end, h, unnamed = value_after(
+                    text, word, k, h, unnamed, mode, scale, values, powers, known, hard, counts
+                )
                 values[m] = value
                 if not np.isfinite(values[m]):
                     reason = TOO_LARGE

@@ -192,7 +192,7 @@ class Table(Format):
         self._looked_for_documents = False
 
     def _grams_of_text(self) -> Grams:
-        """Return which n-grams of documents count; raises where an option is not possible, or of no use."""
+        """Return which n-grams of documents count; raises where an option is impossible or has no effect."""
         how = TextHasher(self.text_features, self.ngram_range, self.analyzer, self.binary, lowercase=self.lowercase)
         grams = grams_of(how, self.text_features, signed=True)
         self.ngram_range = (grams.low, grams.high)
@@ -544,7 +544,7 @@ class Table(Format):
         return with_numbered(cells.values, documents, words)
 
     def _new(self, cells: Cells, words: list[Array]) -> list[CellError]:
-        """Return the rows with words or n-grams that earlier data, or these when first looked at, did not have."""
+        """Return the rows with words or n-grams that earlier data, or these when first read, did not have."""
         found: dict[int, CellError] = {}
         for (name, codes, values), columns in zip(cells.words, words, strict=True):
             for row in np.flatnonzero(columns == UNSEEN).tolist():
@@ -559,7 +559,7 @@ class Table(Format):
         return list(found.values())
 
     def _new_grams(self, documents: Counts) -> Array:
-        """Return which entries are of n-grams that earlier data, or these when first looked at, did not have."""
+        """Return which entries are of n-grams that earlier data, or these when first read, did not have."""
         if self.vocabulary:
             return documents.indices < 0
         if self.known is None or self.found is None:

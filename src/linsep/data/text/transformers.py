@@ -194,7 +194,7 @@ class TextHasher(TextTransformer):
     binary : bool, default=False
         If True, every n-gram that occurs counts 1.
     norm : {"l2", None}, default="l2"
-        If True, rows have length 1.
+        "l2" divides each row by its length, sqrt(sum of x_j²); None leaves counts as they are.
     alternate_sign : bool, default=True
         If True, half of the n-grams count -1, so that those that meet in a column cancel on average.
     lowercase : bool, default=True

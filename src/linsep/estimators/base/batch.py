@@ -22,7 +22,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.rules import Solved
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import all_or_nothing
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
 
@@ -146,7 +146,7 @@ class BatchLearner(Learner):
         """Return how many features `grow` adds; refuse to lose any."""
         width = getattr(self, "n_features_in_", 0)
         if n_features < width:
-            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+            raise ParameterError(f"grow({n_features}): the learner has {width} features already and can't lose any")
         return int(n_features) - width
 
     def _take(self, solution: BatchSolution, classes: Array, data: Dense | Csr) -> None:

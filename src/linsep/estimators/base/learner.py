@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from math import isfinite
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -56,9 +54,7 @@ class Learner(ClassifierMixin, LinearModel):
     n_jobs: int | None
     _row_predictor: RowPredictor | None = None
     """Cached between single rows; dropped when the weights move to other arrays or parameters change."""
-    random_state: Any = None
     class_weight: Any = None
-    seed_: int
     n_iter_: int
     _open = False
     _traits = Traits(never_mixes="it solves for all rows at once")
@@ -254,16 +250,16 @@ class Learner(ClassifierMixin, LinearModel):
         named = names_among(x)
         if not named and (x or hasattr(self, "n_features_in_")):
             if x and self._names is not None:
-                raise ValueError("x numbers its columns, but the learner's features have names")
+                raise InvalidDataError("x numbers its columns, but the learner's features have names")
             return
         if self._names is None:
             if getattr(self, "n_features_in_", 0) > 0:
-                raise ValueError(NO_NAMES)
+                raise InvalidDataError(NO_NAMES)
             self._check_open_width()
             self._names, self.n_features_in_ = {}, 0
         for name in named:
             if not isfinite(x[name]):
-                raise ValueError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
+                raise InvalidDataError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
             self._names.setdefault(name, len(self._names))
         self.n_features_in_ = max(self.n_features_in_, len(self._names))
         self._make_room()
@@ -291,9 +287,9 @@ class Learner(ClassifierMixin, LinearModel):
             return known_dict(dict(x.items()), self._names)
         row = np.asarray(row_of(x) if sp.issparse(x) else x, np.float64)
         if row.ndim != 1:
-            raise ValueError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
+            raise InvalidDataError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
         if len(row) != self.n_features_in_:
-            raise ValueError(f"x has {len(row)} features, but the learner has {self.n_features_in_}")
+            raise InvalidDataError(f"x has {len(row)} features, but the learner has {self.n_features_in_}")
         indices = np.flatnonzero(row)
         return indices, row[indices], True
 
@@ -353,8 +349,9 @@ class Learner(ClassifierMixin, LinearModel):
         True
         """
         return certificate_of(
-            self, X, y, epsilon, delta, time_limit, watch, n_jobs, least_error, scaling, risk, shifting
-        )
+            self, X, y, epsilon=epsilon, delta=delta, time_limit=time_limit, watch=watch, n_jobs=n_jobs,
+            least_error=least_error, scaling=scaling, risk=risk, shifting=shifting,
+        )  # fmt: skip
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
         """Return the theorem that a certificate of the run relies on, and remarks on what the theorem leaves open."""
@@ -367,6 +364,11 @@ class Learner(ClassifierMixin, LinearModel):
     def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
         """Return whether training on these rows makes just the updates of the log, and no others between them."""
         return True
+
+    def _predicting_weights(self) -> Array:
+        """Return the weights that predict, (classes or 1, features + 1); the last column is the constant feature's."""
+        coef, last = self.coef_, self._of_classes(self._weights()[-1:].T, axis=0, flat=False)
+        return np.column_stack([coef.toarray() if hasattr(coef, "toarray") else coef, last])
 
     @property
     def _no_weights(self) -> str:
@@ -422,11 +424,6 @@ class Learner(ClassifierMixin, LinearModel):
         """Omit the caches of single rows: they are not part of the model."""
         left_out = (*PREPARED, "_watch", "_progressive")
         return {name: value for name, value in super().__getstate__().items() if name not in left_out}
-
-    def _draw_seed(self) -> int:
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _row_weights(
         self, codes: Array, classes: Array, sample_weight: Any, data: Dense | Csr, whole: bool = True

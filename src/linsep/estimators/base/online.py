@@ -26,7 +26,7 @@ from linsep.engine.runtime import uninterrupted
 from linsep.engine.step import reads_norm
 from linsep.estimators.base.bias import AUTO, first_entries, typical_size
 from linsep.estimators.base.learner import Learner, refuse_one_class
-from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
+from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_about
 from linsep.estimators.base.traits import Traits
 from linsep.training.epochs import one_pass, refuse_overflow, train
 from linsep.training.mixing import MIXINGS
@@ -313,7 +313,13 @@ class OnlineLearner(Learner):
         self._fitted()
         self.densify()
         self._state = self._begun_with(self._trimmed(), len(self.classes_), coef, intercept)
+        self._forget_facts()
         self._drop_prepared()
+
+    def _forget_facts(self) -> None:
+        """Remove what a solver stated about weights that are replaced or trained further."""
+        for name in self._facts:
+            self.__dict__.pop(name, None)
 
     def _begun_with(self, state: TrainingState, known: int, coef: Any, intercept: Any) -> TrainingState:
         """Return a state that predicts with these weights of the classes; what is None stays as it is."""
@@ -422,7 +428,7 @@ class OnlineLearner(Learner):
         if not hasattr(self, "_state"):
             self._validate_params()
             if not hasattr(self, "n_features_in_"):
-                raise ValueError(NO_WIDTH)
+                raise InvalidDataError(NO_WIDTH)
             self._open, self.classes_ = True, clean([y], 1)
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             row: Dense | Csr = single_row(*entries[:2], self.n_features_in_, 0.0)
@@ -431,7 +437,7 @@ class OnlineLearner(Learner):
         elif y not in self.classes_.tolist():
             known, state = self._add_classes(clean([y], 1), None)
             if y not in known.tolist():
-                raise ValueError(f"the label {y!r} is not among the classes {known.tolist()}")
+                raise InvalidDataError(f"the label {y!r} is not among the classes {known.tolist()}")
             self.classes_, self._state = known, state
         else:
             self._check_changes()
@@ -493,18 +499,18 @@ class OnlineLearner(Learner):
         self
         """
         self._check_shards()
-        go_on = self.warm_start and hasattr(self, "_state")
-        data = canonical(self, X, bias=self._bias if go_on else 0.0, reset=not go_on)
+        resumes = self.warm_start and hasattr(self, "_state")
+        data = canonical(self, X, bias=self._bias if resumes else 0.0, reset=not resumes)
         labels = clean(y, data.n_rows)
-        if go_on:
+        if resumes:
             codes = codes_among(labels, self.classes_)
         else:
             classes, codes = encode(labels)
             refuse_one_class(classes)
-        weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
+        weights = self._row_weights(codes, self.classes_ if resumes else classes, sample_weight, data)
         present = int(np.count_nonzero(weights)) if len(weights) else data.n_rows
         self._check_entries(data)
-        if go_on:
+        if resumes:
             state = self._resumed_state(present)
             state.check_again(data)
         else:
@@ -512,16 +518,16 @@ class OnlineLearner(Learner):
             state = self._start(data.n_features, len(classes), present, data.bias, open_labels=False)
             self.seed_ = self._draw_seed()
         if coef_init is not None or intercept_init is not None:
-            if go_on:
+            if resumes:
                 raise ParameterError("coef_init and warm_start=True both set the initial weights: pass one of them")
             state = self._begun_with(state, len(classes), coef_init, intercept_init)
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
-        state.keep_log(self.log, len(weights) > 0, 0 if go_on else data.nbytes)
+        state.keep_log(self.log, len(weights) > 0, 0 if resumes else data.nbytes)
         rounds, epochs = int(state.tally.rounds[0]), state.epochs
         passes, enough = train(self, state, data, codes, weights)
         self._remember(state, data, weights, rounds, range(epochs, state.epochs))
-        if not go_on:
+        if not resumes:
             self.classes_, self._open = classes, False
             self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
         self._drop_prepared()
@@ -635,9 +641,9 @@ class OnlineLearner(Learner):
         """Widen the weights to `n_features`, as if the new features had been there, always 0, from the start."""
         width = getattr(self, "n_features_in_", 0)
         if self._names is not None and n_features != width:
-            raise ValueError("Cannot grow a learner with named features; learn_one adds new names itself")
+            raise ParameterError("Cannot grow a learner with named features; learn_one adds new names itself")
         if n_features < width:
-            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+            raise ParameterError(f"grow({n_features}): the learner has {width} features already and can't lose any")
         if hasattr(self, "_state"):
             self.densify()._trimmed().resize(n_features)
         self.n_features_in_ = int(n_features)
@@ -693,7 +699,7 @@ class OnlineLearner(Learner):
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
         state = self._fitted()
-        theorem = theorem_of(state)
+        theorem = theorem_about(state)
         if theorem is None:
             kind = " in pairs of classes" if state.pair else ""
             return None, [NO_THEOREM.format(type(self).__name__ + kind)]

@@ -33,16 +33,16 @@ def _check_compiles(rule: Any) -> None:
         compiled.compile((of_rule, *numbers))
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise TypeError(f"{rule.__name__}.step can't be compiled.\n{_place(step, error)}") from None
-    answer = next(iter(compiled.overloads.values())).signature.return_type
+    returned = next(iter(compiled.overloads.values())).signature.return_type
     number = (types.Integer, types.Float)
     fine = (
-        isinstance(answer, types.BaseTuple) and len(answer) == 2 and all(isinstance(t, number) for t in answer)
+        isinstance(returned, types.BaseTuple) and len(returned) == 2 and all(isinstance(t, number) for t in returned)
         if shrinks(rule)
-        else isinstance(answer, number)
+        else isinstance(returned, number)
     )
     if not fine:
         wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "a number, the amount,"
-        raise TypeError(f"{rule.__name__}.step returns {answer}; it must return {wanted} on every path")
+        raise TypeError(f"{rule.__name__}.step returns {returned}; it must return {wanted} on every path")
 
 
 def _place(step: Any, error: Exception) -> str:

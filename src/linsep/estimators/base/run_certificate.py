@@ -41,6 +41,7 @@ from linsep.theory.exchangeability import TESTED, LabelOrder
 from linsep.training.retraining import trains_to_the_same_log
 from linsep.training.state import TrainingState
 from linsep.training.update_log import MixLog, Record
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.labels import clean, codes_among
 
 MOST_STEPS = 20_000_000
@@ -71,8 +72,8 @@ ANOTHER_LOG = (
 
 
 def certificate_of(
-    learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
-    n_jobs: int | None, least_error: bool = False, scaling: bool = False, risk: bool = False, shifting: bool = False,
+    learner: Any, X: Any, y: Any, *, epsilon: float, delta: float, time_limit: float | None,
+    watch: BracketCallback | None, n_jobs: int | None, least_error: bool, scaling: bool, risk: bool, shifting: bool,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
@@ -154,6 +155,8 @@ def _no_compression(run: dict[str, Any], rows: LabelledRows, delta: float) -> st
     n = rows.data.n_rows
     if not LEAST_DELTA <= 1 - delta <= 1 - LEAST_DELTA:
         return f"delta={delta:g} is not from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
+    if run["theorem"] == "kernel_perceptron":
+        return "the checker does not cover the last weights of a kernel perceptron"
     if {"shards", "arrive"} & {*run} or isinstance(run["order"], list) or run["rounds"] % n:
         return "it is of one run of whole passes, of which all classes are known from the start"
     if not is_fixed(run["order"], {"sha256": sha256_of(rows)}):
@@ -169,7 +172,7 @@ def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
     """Return the run of each binary classifier, if these are the rows that the learner was trained on."""
     runs = learner._runs(rows)
     refuse_other_rows(runs, rows, learner._readable().whole())
-    order = order_of(learner)
+    order = stated_order(learner)
     state = learner._readable().whole()
     if state.mixed is not None:
         parts = [(max(count, 1), epochs) for count, epochs in state.mixed.shards(state.epochs) if epochs]
@@ -223,7 +226,7 @@ def among_present(
     return few, found, [] if found or not runs else [f"no run is certified: {what}"]
 
 
-def order_of(learner: Any) -> Any:
+def stated_order(learner: Any) -> Any:
     """Return the order of a run as certificates state it: the row of each round if rows were located."""
     state = learner._fitted()
     if not (state.epochs or state.rows):
@@ -254,13 +257,13 @@ def _test_order(rows: LabelledRows, order: Any) -> tuple[bool, str]:
     )
 
 
-def theorem_of(state: TrainingState) -> Theorem | None:
+def theorem_about(state: TrainingState) -> Theorem | None:
     """Return the theorem about a rule and a kind of weights, if there is one.
 
     Examples
     --------
     >>> from linsep import Winnow
-    >>> theorem_of(Winnow(eta=0.25).fit([[0, 1], [1, 0]], [0, 1])._state)
+    >>> theorem_about(Winnow(eta=0.25).fit([[0, 1], [1, 0]], [0, 1])._state)
     WinnowTheorem(norm='simplex', rate=0.25)
     """
     rule, link = state.rule, state.link
@@ -284,7 +287,9 @@ def runs_of(
     """Return the run of each binary classifier on its signed rows, from the log of all, and from what was mixed."""
     n, count, bias = rows.data.n_rows, len(rows.classes), rows.data.bias
     if len(record) and record.rows.max() >= n:
-        raise ValueError(f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training")
+        raise InvalidDataError(
+            f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training"
+        )
     most = max(-(-rounds // n), 1)
 
     def run(chosen: Array, places: Array, signs: Array, column: int = 0) -> Run:
@@ -337,11 +342,11 @@ def _kept(keeps: Array, mixes: list[list[list[int]]] | None) -> Array:
 
 
 def refuse_other_rows(runs: dict[ProblemKey, Run], rows: LabelledRows, state: TrainingState) -> None:
-    """Raise a ValueError unless the updates, made on these rows, add up to the weights in training."""
+    """Raise an InvalidDataError unless the updates, made on these rows, add up to the weights in training."""
     rounds, n = int(state.tally.rounds[0]), rows.data.n_rows
     seen = state.epochs * n + state.rows if state.epochs else n if state.rows else 0
     if seen and seen != rounds:
-        raise ValueError(
+        raise InvalidDataError(
             f"the run had {rounds} rounds, and these rows make {seen}: pass the rows of the training, all of them and "
             "no others; a run that left rows of weight 0 out can't be certified"
         )
@@ -350,15 +355,30 @@ def refuse_other_rows(runs: dict[ProblemKey, Run], rows: LabelledRows, state: Tr
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for c, mixture in _mixtures(runs, rows):
             column = c if state.columns > 1 else 0
+            if state.dual is not None:
+                same = same and _has_dual_weights(state, column, mixture)
+                continue
             there = state.link.s[:, column] * (state.link.scale[column] if isinstance(state.link, Scaled) else 1.0)
             slack = SAME * np.abs(mixture).sum() * largest + len(mixture) * np.finfo(np.float64).smallest_subnormal
             off = np.abs(times_transposed(rows.data, mixture[:, None])[:, 0] - there)
             same = same and not (off > slack).any()
     if not same:
-        raise ValueError(
+        raise InvalidDataError(
             "the log, played again on these rows, leads to other weights: pass the rows and labels of the training, "
             "in their order"
         )
+
+
+def _has_dual_weights(state: TrainingState, column: int, mixture: Array) -> bool:
+    """Return whether the weights of rows are those that the updates add up to."""
+    support = None if state.history is None else state.history.support
+    if support is None:
+        return not mixture.any()
+    there, known = np.zeros(len(mixture)), support.known
+    if len(known) and known.max() >= len(there):
+        return False
+    there[known] = state.link.s[: len(known), column]
+    return np.array_equal(there, mixture)
 
 
 def _mixtures(runs: dict[ProblemKey, Run], rows: LabelledRows) -> Iterator[tuple[int, Array]]:

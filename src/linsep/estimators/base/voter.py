@@ -20,7 +20,7 @@ from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, on_snapshot
 from linsep.training.update_log import Record
 from linsep.training.votes import Readings
-from linsep.validation.errors import ParameterError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
     NO_WIDTH,
     canonical,
@@ -77,10 +77,10 @@ class Voter(OnlineLearner):
         run = self._hypotheses()
         asked = np.atleast_1d(np.asarray(run.end if rounds is None else rounds))
         if asked.ndim != 1 or asked.dtype.kind not in "iu" or not len(asked) or np.any(np.diff(asked) <= 0):
-            raise ValueError(f"rounds are numbers of rounds, rising; got {rounds!r}")
+            raise ParameterError(f"rounds are numbers of rounds, rising; got {rounds!r}")
         begin = run.history.begin
         if asked[0] < begin or asked[-1] > run.end:
-            raise ValueError(f"rounds={asked.tolist()}: the run has the hypotheses of rounds {begin} to {run.end}")
+            raise ParameterError(f"rounds={asked.tolist()}: the run has the hypotheses of rounds {begin} to {run.end}")
         data = canonical(self, X, bias=self._bias, reset=False)
         refuse_bad_entries(data)
         times, jobs = self._times(run.history, asked), threads(self.n_jobs)
@@ -99,7 +99,7 @@ class Voter(OnlineLearner):
             return history.clock.at(rounds)
         known = np.isin(rounds, np.append(history.clock.rounds, 0))
         if not known.all():
-            raise ValueError(
+            raise ParameterError(
                 f"rounds={rounds.tolist()}: of a run with weighted rows, known are rounds with updates and the last"
             )
         return history.clock.at(rounds)
@@ -213,7 +213,7 @@ class Voter(OnlineLearner):
         """Learn from one row on a copy of the state, as partial_fit does."""
         self._add_names(x)
         if not hasattr(self, "n_features_in_"):
-            raise ValueError(NO_WIDTH)
+            raise InvalidDataError(NO_WIDTH)
         indices, values, _ = self._entries_of(x)
         refuse_other_columns(indices, self.n_features_in_)
         refuse_many_labels(y)

@@ -256,7 +256,7 @@ class AscentResult(NamedTuple):
 def approach(problem: LogisticProblem, weights: Array, tol: float, max_iter: int) -> AscentResult:
     """Return the best weights found by dual ascent until its gap is at most `tol` f, or no longer falls quickly.
 
-    Where it is of no use, that is without a prior, on a table or with rows too long for the prior, `weights` come back.
+    Without a prior, on a table, or with rows too long for the prior, `weights` are returned unchanged.
     """
     data, counts, columns = problem.data, problem.row_weights, len(problem.positives)
     best = AscentResult(weights, np.inf, [], 0)

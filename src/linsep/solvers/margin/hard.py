@@ -238,7 +238,7 @@ def separator(
     start: Array | None = None, deadline: float | None = None,
     watch: BracketWatch | None = None, seed: int = 0, jobs: int = 1,
 ) -> HardMargin:  # fmt: skip
-    """Find a w that separates and the margin to `tol`; or rows that rule it out; or that the margin is of no use.
+    """Find a w that separates and the margin to `tol`; or rows that rule it out; or a margin of at most `enough`.
 
     The search ends where
 

@@ -30,7 +30,7 @@ KEPT = 0.25
 IDLE, PROGRESS = 20, 1e-3
 """After so many proofs that did not narrow the bracket by this share, rounding is taken to be in the way."""
 PATIENCE = 32
-"""Passes in which the rows on the wrong side are to become half as many, where the margin is of no use any more."""
+"""Passes in which the rows on the wrong side are to become half as many, once the margin is known to be too small."""
 TIGHT, DRIFT = 1e-4, 1e-13
 """The share of the largest row below which a point is summed with care, and how far lambda's sum may be from 1."""
 TAME = 1e-100

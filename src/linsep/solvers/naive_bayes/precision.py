@@ -14,7 +14,7 @@ AT_ONCE = 1 << 20
 """Entries per block."""
 EPS = float(np.finfo(float).eps)
 NEAR = 1e-6
-"""Scores that are further apart are not looked at."""
+"""Scores that are further apart are not computed again."""
 
 
 class Pair(NamedTuple):

@@ -171,7 +171,7 @@ class L1Search:
         return self.upper - self.lower <= max(self.tol * abs(self.upper), ROUNDING)
 
     def useless(self) -> bool:
-        """Return whether the value is known to be of no use.
+        """Return whether the value is known to be at most `enough`.
 
         Only where no weight may be below 0 can it be less than 0; a bound of 0 is then no more than a doubt, unless
         nothing was rounded.
@@ -374,8 +374,8 @@ def l1_margin(
     signed : bool
         If True, weights below 0 are allowed, as in balanced Winnow; else only that of the constant feature is.
     enough : float
-        A value that is of no use any more, and so is every smaller one: the search ends below it. Little data, which
-        are one program, are solved to the end nevertheless.
+        The search ends once the value is known to be at most this. Small data, which are one program, are solved
+        to the end nevertheless.
     tol : float, default=0.003
         The search ends where upper - lower <= tol * upper.
     starts : pairs of weights (features + 1,) and lambda (rows,), or None for either
