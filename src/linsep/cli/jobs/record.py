@@ -116,7 +116,7 @@ def rises_of(windows: list[tuple[int, int]]) -> list[Rise]:
 
 
 FORGETS = "--learner moving-average, whose mean forgets old weights"
-"""What to try where the error of an average rises."""
+"""Advice if the error of an average rises."""
 
 
 def between(record: TrainingRecord, rise: dict[str, Any]) -> str:
