@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from benchmarks.timing import Row
 from linsep import AveragedPerceptron, Perceptron, Winnow, distributed
 from linsep.data.npz.writer import Writer
-from linsep.distributed import Progress
+from linsep.distributed import TrainingStatus
 
 WEIGHTS, FEW, SHARDS, EPOCHS = 1_000_000, 1_000, 8, 12
 FILLED = {"dense": WEIGHTS, "sparse": 75}
@@ -70,9 +70,9 @@ def write(path: Path, columns: int, filled: int, shards: int) -> None:
 
 def measure(client: Any, path: Path, name: str, kind: str, weights: int, shards: int, epochs: int) -> Cost:
     """Return what an epoch over a file of two rows a shard costs."""
-    ends: list[Progress] = []
+    ends: list[TrainingStatus] = []
 
-    def note(progress: Progress) -> None:
+    def note(progress: TrainingStatus) -> None:
         if progress.epoch and progress.shards == progress.of:
             ends.append(progress)
 

@@ -160,7 +160,7 @@ def test_entries_beyond_x_max_are_named(kind):
     large[5, 1] = -2.5
     for rows in (large, csr_array(large)):
         for method in (kind().fit, kind().partial_fit, kind(x_max=2.0).fit):
-            with pytest.raises(ValueError, match=r"entry -2.5 \(row 5, column 1\), beyond x_max=\d: divide all of X"):
+            with pytest.raises(ValueError, match=r"entry -2.5 \(row 5, column 1\), beyond x_max=\d: map X by Scale"):
                 method(rows, y)
         quiet(kind(x_max=2.5).fit, rows, y)
         quiet(kind(x_max=None).fit, rows, y)

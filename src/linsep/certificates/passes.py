@@ -43,7 +43,7 @@ WEIGHT_BITS = 24
 
 
 class ReadingError(Exception):
-    """Raised for an error of the files, which says nothing about the certificate; its cause is that error."""
+    """An error of the files, which is its cause; the certificate is not at fault."""
 
 
 def blocks_of(rows: Stream) -> Iterator[tuple[Any, Array]]:
@@ -132,7 +132,7 @@ class StreamedRows(CheckedRows):
 
 
 class StreamedProblem(SignedProblem):
-    """What the witnesses make of rows that are read block by block."""
+    """A problem whose rows are read block by block."""
 
     rows: Any
 
@@ -189,7 +189,7 @@ def _cut(witness: Facts, first: int, stop: int) -> Facts:
 
 
 class Survey(NamedTuple):
-    """What one pass over a stream finds with a model's weights."""
+    """Result of one pass over a stream with a model's weights."""
 
     n: int
     """The number of rows."""

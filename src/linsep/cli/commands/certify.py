@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 linsep certify train.csv --label income
-linsep certify train.csv --label income -o income.cert --time-limit 10
 linsep certify train.svm --learner perceptron --report run.html
 linsep certify train.svm --stream --model model.linsep -o train.cert
 """
@@ -79,7 +78,7 @@ def run(
         Path | None, typer.Option("--model", metavar="MODEL", help="Bound a model's risk by its errors on these rows.")
     ] = None,
     stream: Annotated[
-        bool, typer.Option("--stream", help="With --model, read the rows in passes, in bounded memory.")
+        bool, typer.Option("--stream", help="Read the rows in passes; needs --model.")
     ] = False,
     report: Report = None,
     json: Json = False,

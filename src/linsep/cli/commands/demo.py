@@ -49,6 +49,8 @@ def run(
     """
     if report is not None:
         import_module("linsep.demo.report")  # so that a missing package is an error before the work
+        if not report.absolute().is_relative_to(out.absolute()):
+            check_writable("--report", report)
     make_folder(out)
     if report is not None:
         check_writable("--report", report)

@@ -37,7 +37,7 @@ RESERVED = (
 
 RARE = (
     "restart", "open_labels", "window", "scheduler", "json", "brief", "quiet", "weight", "on_error", "quarantine",
-    "vocabulary", "threads", "option", "map", "epsilon", "confidence", "bias", "passes", "risk", "shifting",
+    "vocabulary", "threads", "option", "map", "epsilon", "confidence", "bias", "passes", "risk", "shifting", "scaling",
 )  # fmt: skip
 """Options of commands that train which help shows only if a learner is named, so that the others fit on a screen."""
 

@@ -356,7 +356,7 @@ def refuse_other_rows(runs: dict[ProblemKey, Run], rows: LabelledRows, state: Tr
         for c, mixture in _mixtures(runs, rows):
             column = c if state.columns > 1 else 0
             if state.dual is not None:
-                same = same and _has_dual_weights(state, column, mixture)
+                same = same and _has_dual_weights(state, column, mixture, rows)
                 continue
             there = state.link.s[:, column] * (state.link.scale[column] if isinstance(state.link, Scaled) else 1.0)
             slack = SAME * np.abs(mixture).sum() * largest + len(mixture) * np.finfo(np.float64).smallest_subnormal
@@ -369,14 +369,14 @@ def refuse_other_rows(runs: dict[ProblemKey, Run], rows: LabelledRows, state: Tr
         )
 
 
-def _has_dual_weights(state: TrainingState, column: int, mixture: Array) -> bool:
-    """Return whether the weights of rows are those that the updates add up to."""
+def _has_dual_weights(state: TrainingState, column: int, mixture: Array, rows: LabelledRows) -> bool:
+    """Return whether the rows are those that were kept, with the weights that the updates add up to."""
     support = None if state.history is None else state.history.support
     if support is None:
         return not mixture.any()
-    there, known = np.zeros(len(mixture)), support.known
-    if len(known) and known.max() >= len(there):
+    if not support.same_as(rows.data):
         return False
+    there, known = np.zeros(len(mixture)), support.known
     there[known] = state.link.s[: len(known), column]
     return np.array_equal(there, mixture)
 
