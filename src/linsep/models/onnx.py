@@ -332,8 +332,8 @@ def _kernel_scores(graph: Graph, learner: Any, rows: Tensor) -> tuple[str, bool]
     state: Any = learner._fitted()
     dual = learner.dual_coef_
     kernel, support = state.history.kernel, state.history.support
+    graph.refuse_beyond(0 if support is None else 8 * len(support) * rows.width)
     kept = np.zeros((0, rows.width)) if support is None else dense_of(support.rows(), rows.width)
-    graph.refuse_beyond(8 * kept.size)
     # Factors are multiplied into the rows kept: onnxruntime would merge a product with a number into that with a table.
     factor = -2.0 if isinstance(kernel, RadialBasis) else float(getattr(kernel, "gamma", 1.0))
     values = graph.add("MatMul", rows.name, graph.constant(factor * kept.T))

@@ -283,3 +283,11 @@ def test_learners_that_cant_are_told_apart_and_helped(folder):
     assert "winnow; balanced-winnow: X has the entry 5" in result
     assert "map X by --map scale:largest=entry, or state the true --x-max" in result
     assert told("large.svm", "-l", "winnow", "--map", "scale:largest=entry")["learners"][0]["why"] is None
+
+
+@pytest.mark.parametrize("command", ["compare", "tune"])
+def test_the_command_of_the_winner_leaves_out_malformed_rows_too(folder, command):
+    (folder / "bad.svm").write_text((folder / "train.svm").read_text() + "no row\n")
+    few = ["--candidates", "2"] if command == "tune" else []
+    result = CliRunner().invoke(app, [command, "bad.svm", "-l", "perceptron", "--on-error", "skip", "--json", *few])
+    assert "--on-error skip" in json.loads(result.stdout)["command"]

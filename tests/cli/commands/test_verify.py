@@ -168,3 +168,11 @@ def test_values_are_whole_and_a_problem_is_named_once(here, columns, monkeypatch
     if columns is None:
         assert any(line.endswith("epsilon 0.05, delta 0.05") for line in lines)
         assert not any(line.endswith(" ") for line in lines)
+
+
+def test_claims_of_runs_that_need_all_rows_are_named():
+    result = run("a.cert", "a.csv", "--label", "kind", "--stream")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert any(line.startswith("needs rows  run: mistakes") for line in lines)
+    assert lines[-1].startswith("runs need all rows: omit --stream: ")

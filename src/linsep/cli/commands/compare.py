@@ -14,13 +14,13 @@ from linsep.cli.options.common import (
     Show,
     Sources,
     TimeLimit,
-    as_words,
     check_holdout,
     check_time_limit,
     learner_options,
     maps_from,
     quarantine_file,
     reader_options,
+    reading_words,
     show_of,
 )
 from linsep.cli.options.outputs import check_targets, interruptible
@@ -92,7 +92,7 @@ def run(
             mapped = [word for name in options.maps for word in ("--map", name)]
             named = [word for name in options.learners for word in ("--learner", name)]
             share = ["--holdout", f"{holdout:g}"] if holdout is not None else []
-            compared, read = [*mapped, *named, *share], as_words(reader_options(ctx))
+            compared, read = [*mapped, *named, *share], reading_words(reader_options(ctx))
             write_comparison(report, data, test, contest, attempts, read, compared, options.parameters)
         best = attempts[0]
         command = _command(data, reader_options(ctx), best)
@@ -115,7 +115,7 @@ def _command(data: list[str], options: dict[str, Any], best: "Attempt") -> str:
     """Return the command that fits the winner on all rows; empty if there is none."""
     if best.error is None or best.candidate is None:
         return ""
-    return join(["linsep", "fit", *data, *as_words(options), *best.candidate.words, "-o", "model.linsep"])
+    return join(["linsep", "fit", *data, *reading_words(options), *best.candidate.words, "-o", "model.linsep"])
 
 
 def as_json(contest: "Contest", attempts: "list[Attempt]") -> dict[str, Any]:

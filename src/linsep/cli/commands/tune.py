@@ -12,13 +12,13 @@ from linsep.cli.options.common import (
     Show,
     Sources,
     TimeLimit,
-    as_words,
     check_holdout,
     check_time_limit,
     learner_options,
     maps_from,
     quarantine_file,
     reader_options,
+    reading_words,
     show_of,
 )
 from linsep.cli.options.outputs import check_targets, interruptible
@@ -100,7 +100,7 @@ def _command(data: list[str], options: dict[str, Any], ranked: "list[Result]") -
     """Return the command that fits the winner; empty if there is none."""
     if not ranked or ranked[0].attempt.error is None:
         return ""
-    return join(["linsep", "fit", *data, *as_words(options), *ranked[0].candidate.words, "-o", "model.linsep"])
+    return join(["linsep", "fit", *data, *reading_words(options), *ranked[0].candidate.words, "-o", "model.linsep"])
 
 
 def as_json(contest: "Contest", ranked: "list[Result]", tested: "Attempt | None", command: str) -> dict[str, Any]:

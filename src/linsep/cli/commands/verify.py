@@ -114,7 +114,8 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
         console.print()
     end = "every claim that can be checked holds" if result else "it does not hold for these data"
     if result.unchecked and not result.failures:
-        end = "the time limit came before all claims were checked"
+        late = many["not in time"]
+        end = "the time limit came before all claims were checked" if late else "runs need all rows: omit --stream"
     line = Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}")
     console.print(line, soft_wrap=brief)
     if [claim for claim, _ in result.failures] == ["data"] and not brief:
@@ -127,7 +128,7 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
 def _claims(checks: Sequence[tuple[str, str, str]], width: int | None) -> Iterator[list[Any]]:
     """Yield blocks of lines: failures by their whole names, what holds by problem, then what was not checked."""
     by_status = {of: [(claim, detail) for claim, status, detail in checks if status == of] for of in COLOURS}
-    for status in ("fails", "not in time"):
+    for status in ("fails", "not in time", "needs rows"):
         if by_status[status]:
             yield _lines(status, by_status[status], width)
     problems: dict[str, list[tuple[str, str]]] = {}

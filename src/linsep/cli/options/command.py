@@ -114,7 +114,7 @@ def _of_trials(
         list[str] | None,
         typer.Option(
             "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
-            help="A learner to try; repeatable: LEARNERS. Default: all.",
+            help="A learner to try; repeatable: LEARNERS. Default: all but those for small data.",
         ),
     ] = None,
     map: Maps = None,

@@ -149,6 +149,12 @@ def as_words(options: dict[str, Any]) -> list[str]:
     return words
 
 
+def reading_words(options: dict[str, Any]) -> list[str]:
+    """Return the options of data as words of a command that reads the same rows again, malformed rows left out."""
+    skips = options.get("on_error") in ("skip", "quarantine")
+    return [*as_words(options), *(["--on-error", "skip"] if skips else [])]
+
+
 def reader_in_options(text: str, names: Iterable[str]) -> str:
     """Return a message about options of the reader, as Python has it, in the words of the command line.
 
