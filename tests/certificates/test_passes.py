@@ -123,3 +123,15 @@ def test_the_command_line(data, tmp_path, monkeypatch):
     }.items():
         result = CliRunner().invoke(app, words.split())
         assert result.exit_code == code, result.output
+
+
+@pytest.mark.parametrize("change", [lambda text: text + text.splitlines()[0] + "\n", lambda text: "1" + text[1:]])
+def test_a_file_that_changes_between_passes_is_named(tmp_path, change):
+    """A row more, and as many rows with other labels."""
+    path = tmp_path / "rows.svm"
+    path.write_text("0 1:1\n1 1:2\n0 1:3\n")
+    rows = passes.StreamedRows(stream(path, cache=False), (3, 1), ["0", "1"])
+    path.write_text(change(path.read_text()))
+    with pytest.raises(passes.ReadingError) as found:
+        list(rows.parts())
+    assert "changed" in str(found.value.__cause__)

@@ -140,3 +140,23 @@ def test_entries_that_a_scale_rounds_are_refused():
 def test_rows_of_one_class():
     cert = certify(X, ["a"] * 30, passes=1, scaling=True, least_error=True)
     assert verify(cert, X, ["a"] * 30)
+
+
+def test_columns_scaled_by_the_data_have_no_bound_of_risk():
+    facts = json.loads(CERT.text())
+    problem = facts["problems"][SCALED]
+    problem["w"]["model"] = problem["w"]["margin"]
+    problem["PAC-Bayes"] = {"confidence": 0.95, "scale": 0}
+    with pytest.raises(FormError, match="columns scaled by the data"):
+        check_form(facts)
+
+
+def test_stored_zeros_are_no_entries():
+    sparse = csr_array(np.column_stack([X, np.zeros(len(X))]))
+    stored = csr_array((np.append(sparse.data, 0.0), np.append(sparse.indices, X.shape[1]),
+                        np.append(sparse.indptr[:-1], sparse.nnz + 1)), shape=sparse.shape)  # fmt: skip
+    assert (stored.toarray() == sparse.toarray()).all()
+    assert stored.nnz == sparse.nnz + 1
+    found, expected = (certify(rows, Y, passes=1, scaling=True).scaling[:-1].tolist() for rows in (stored, sparse))
+    assert found == expected
+    assert len({*found}) > 1

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,3 +156,14 @@ def test_it_is_said_in_words_and_where_it_is_not_known():
     assert "no weights that shift are stated: they are known for the perceptron of two classes" in remarks
     assert "pieces" not in str(CLF.certificate(X, Y).facts["runs"])
     assert certify(X, Y, passes=1).runs == []
+
+
+def test_runs_of_version_1_have_no_pieces():
+    """Their rounds are not compared with those of the pieces: one round would bound any number of mistakes."""
+    golden = json.loads((Path(__file__).parent / "golden" / "format-1-perceptron.json").read_text())
+    facts = golden["certificate"]
+    assert verify(facts, golden["X"], golden["y"])
+    facts["runs"]["run"] |= {"order": "rows", "pieces": [{"rounds": 1, "exponent": 0, "values": [0, 0, 0]}]}
+    with pytest.raises(FormError, match="parts that runs of version 1 have not"):
+        check_form(facts)
+    assert not verify(facts, golden["X"], golden["y"])

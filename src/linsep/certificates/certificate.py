@@ -609,6 +609,9 @@ def _list_risks(facts: dict[str, Any], orders: dict[str, LabelOrder]) -> list[tu
     for name, order in orders.items():
         refuted = refuted_order(order, facts["data"]["classes"])
         checks.append((f"{name}: rows are independent draws", FAILS if refuted else NOT_CHECKED, refuted or ASSUMED))
+    runs = [name for name in orders if name in facts["runs"]]
+    unseen = "parameters were fixed before the rows were seen"
+    checks += [(f"{name}: {unseen}", NOT_CHECKED, "no data can show it") for name in runs]
     kept = [name for name, of in facts["problems"].items() if "held out" in of]
     return checks + [(f"{name}: the model never saw these rows", NOT_CHECKED, "no data can show it") for name in kept]
 

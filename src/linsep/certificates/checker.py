@@ -801,5 +801,5 @@ def check_rows(
             why = (NEEDS_ROWS, str(error)) if isinstance(error, NotStreamedError) else (NOT_IN_TIME, late)
             checks |= {k: why for k in known.keys() - found.keys() if k.startswith(f"{name}: ")} or {name: why}
         return [(k, *of) for k, of in checks.items()]
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, StopIteration) as error:
         return [("certificate", "fails", f"the certificate does not fit these data: {error!r}")]

@@ -103,12 +103,13 @@ class StreamedRows(CheckedRows):
 
     def parts(self) -> Iterator[tuple[int, CheckedRows]]:
         """Yield the number of the first row of each block, and the block, in the units of all rows."""
-        first = 0
+        first, counts = 0, np.zeros_like(self.counts)
         for part in self._parts():
+            counts += np.bincount(part.codes, minlength=len(counts))
             part.low, part.entry, part.used = self.low, self.entry, self.used
             yield first, part
             first += part.n
-        if first != self.n:
+        if first != self.n or (counts != self.counts).any():
             raise ReadingError from DataError(str(self.stream), "the data changed between two passes")
 
     def _parts(self) -> Iterator[CheckedRows]:

@@ -482,6 +482,7 @@ def _check_risks(name: str, problem: dict[str, Any], pairs: bool) -> None:
         require(sure(of.get("confidence")), f"{name!r} has no confidence in PAC-Bayes")
         require(whole(-4, 24)(of.get("scale")), f"{name!r} has no scale of PAC-Bayes")
         require(not pairs, f"{name!r} is of pairs, which PAC-Bayes does not cover here")
+        require("scale" not in problem, f"{name!r} has columns scaled by the data, which PAC-Bayes does not cover")
 
 
 def seed_of(sha256: str) -> int:
@@ -562,6 +563,7 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         _check_rounds(name, run, problem, data)
     else:
         require(facts["version"] == LISTED, f"{name!r} lists its rows, and not its rounds")
+        require(not {"pieces", "compression"} & {*run}, f"{name!r} has parts that runs of version 1 have not")
         _check_rows(name, run, problem, facts)
     if "confidence" in run:
         once = passes == 1 and run["rounds"] == data["rows"] and number(LEAST_DELTA, 1 - LEAST_DELTA)(run["confidence"])

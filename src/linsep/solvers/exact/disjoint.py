@@ -84,7 +84,8 @@ class _Packing:
         sizes = np.zeros(Z.shape[0])
         filled = np.flatnonzero(np.diff(Z.indptr))
         sizes[filled] = np.maximum.reduceat(np.abs(self.near.data), self.near.indptr[filled]) if len(filled) else 0.0
-        self.near = scaled(self.near, -exponents(sizes), np.zeros(Z.shape[1], np.int64))
+        self.powers = -exponents(sizes)
+        self.near = scaled(self.near, self.powers, np.zeros(Z.shape[1], np.int64))
 
     def over(self) -> bool:
         return time.monotonic() >= self.deadline or self.bits > MOST_BITS
@@ -170,13 +171,7 @@ class _Packing:
 
     def _guess(self, a: Array, rows: Array, e: int) -> Array:
         """Return factors of scaled rows as those of the rows themselves, beside 1 for row e."""
-
-        def power(i: int) -> float:
-            k = self.Z.indptr[i]
-            return float(abs(self.near.data[k] / self.Z.data[k]))
-
-        unit = power(e)
-        return a * np.array([power(i) / unit for i in rows.tolist()])
+        return np.ldexp(a, np.clip(self.powers[rows] - self.powers[e], -1000, 1000))
 
 
 def _written_as(rows: Any, target: Array, deadline: float) -> tuple[float, Array | None, Array | None]:

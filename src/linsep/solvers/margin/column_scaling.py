@@ -99,6 +99,7 @@ class _Columns:
         X: Any = sp.csr_array(data.to_scipy()).astype(np.float64)
         constant: Any = sp.csr_array(np.full((X.shape[0], 1), float(data.bias != 0)))
         self.X: Any = sp.csr_array(sp.hstack([X, constant]))
+        self.X.eliminate_zeros()
         self.most = np.zeros(self.X.shape[1])
         np.maximum.at(self.most, self.X.indices, np.abs(self.X.data))
         self.used = self.most > 0
