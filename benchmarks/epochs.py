@@ -55,7 +55,7 @@ def in_order_and_shuffled(repeats: int, epochs: dict[bool, Epoch]) -> Iterator[R
     for shuffle, goal in ((False, 2.0), (True, 2.8)):
         result = against(
             peer_of(shuffle),
-            linsep.Perceptron(max_iter=1, shuffle=shuffle, random_state=SEED),
+            linsep.Perceptron(max_iter=1, shuffle=shuffle, random_state=SEED, intercept_scaling=1.0),
             repeats,
         )
         plain = epochs[shuffle]
@@ -72,7 +72,7 @@ def in_order_and_shuffled(repeats: int, epochs: dict[bool, Epoch]) -> Iterator[R
 
 def by_blocks(repeats: int) -> Row:
     """Time an order that is random by blocks of 64 rows."""
-    ours = linsep.Perceptron(max_iter=1, shuffle="blocks", random_state=SEED)
+    ours = linsep.Perceptron(max_iter=1, shuffle="blocks", random_state=SEED, intercept_scaling=1.0)
     result = against(peer_of(True), ours, repeats)
     note = f"{result.our_result.mistakes_:,} mistakes"
     peer = "scikit-learn Perceptron, shuffle=True"
@@ -85,7 +85,7 @@ def averaged(repeats: int, plain: Epoch) -> Row:
         loss="perceptron", penalty=None, learning_rate="constant", eta0=1.0, average=True,
         max_iter=1, tol=None, shuffle=False, random_state=SEED,
     )  # fmt: skip
-    result = against(peer, linsep.AveragedPerceptron(max_iter=1, shuffle=False), repeats)
+    result = against(peer, linsep.AveragedPerceptron(max_iter=1, shuffle=False, intercept_scaling=1.0), repeats)
     return Row(
         "one epoch, averaged, in order",
         "SGDClassifier(perceptron, average=True)",
